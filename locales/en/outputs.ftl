@@ -1,0 +1,45 @@
+# Output entries: what came of the machines.
+
+outputs-title = Output
+outputs-lead = What came of the money: so many of a unit, per month and environment.
+outputs-col-id = No.
+outputs-col-project = Project
+outputs-col-environment = Environment
+outputs-col-scenario = Scenario
+outputs-col-period = Period
+outputs-col-unit = Unit
+outputs-col-quantity = Quantity
+outputs-col-value = Value
+outputs-col-currency = Currency
+outputs-col-description = Description
+outputs-col-reverses = Reverses
+outputs-col-recorded-at = Recorded
+outputs-col-state = State
+outputs-state-reversed = Reversed by no. { $id }
+outputs-state-reversal = Reversal of no. { $id }
+outputs-filter-from = From
+outputs-filter-to = To
+outputs-filter-all = All
+outputs-filter-apply = Filter
+outputs-filter-clear = Show all
+outputs-totals = Totals
+outputs-totals-rule = A unit each, reversals counted: units never add up.
+outputs-empty = No output yet. Record what the machines produced, then the ledger can say what one unit cost.
+outputs-empty-filter = No output matches this filter.
+outputs-new = Record output
+outputs-record = Record output
+outputs-unit-help = What is counted, always written the same: billion tokens, runs, images.
+outputs-scenario-help = Left empty, the environment's own.
+outputs-value-help = What it was worth, where somebody can say.
+outputs-show = { $environment }, { $period }
+outputs-correct = Correct
+outputs-correct-lead = The entry stays and is reversed; what you write here is recorded as a new one.
+outputs-void = Void
+outputs-void-lead = The entry stays and is reversed: totals count it no more. This cannot be taken back.
+outputs-reason = Reason
+outputs-back = Back to the entry
+
+error-output-environment = Choose the environment that produced it.
+error-output-reversed = This entry was corrected or voided already. Look at it again.
+error-output-is-reversal = A reversal cannot be corrected or voided; record a new entry instead.
+error-outputs-place = "{ $value }" is not a place in the list; open the list again.

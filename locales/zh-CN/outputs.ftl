@@ -1,0 +1,45 @@
+# 产出：机器换来了什么。
+
+outputs-title = 产出
+outputs-lead = 钱换来什么：每个账期、每个环境，各种单位各多少。
+outputs-col-id = 编号
+outputs-col-project = 项目
+outputs-col-environment = 环境
+outputs-col-scenario = 场景
+outputs-col-period = 账期
+outputs-col-unit = 单位
+outputs-col-quantity = 数量
+outputs-col-value = 价值
+outputs-col-currency = 币种
+outputs-col-description = 说明
+outputs-col-reverses = 冲销
+outputs-col-recorded-at = 记录时间
+outputs-col-state = 状态
+outputs-state-reversed = 已被 { $id } 号冲销
+outputs-state-reversal = 冲销 { $id } 号
+outputs-filter-from = 从
+outputs-filter-to = 到
+outputs-filter-all = 全部
+outputs-filter-apply = 筛选
+outputs-filter-clear = 全部显示
+outputs-totals = 合计
+outputs-totals-rule = 各单位分开合计，冲销已计入；不同单位不相加。
+outputs-empty = 还没有产出。记下机器产出了什么，台账才能算出单位产出成本。
+outputs-empty-filter = 没有符合筛选条件的产出。
+outputs-new = 记产出
+outputs-record = 记产出
+outputs-unit-help = 数的是什么，每次写法一样：十亿 token、次、张。
+outputs-scenario-help = 不填就用环境自己的场景。
+outputs-value-help = 值多少钱，说得出再填。
+outputs-show = { $environment }，{ $period }
+outputs-correct = 更正
+outputs-correct-lead = 原记录保留并冲销，这里写的另记一条。
+outputs-void = 作废
+outputs-void-lead = 原记录保留并冲销，合计不再计入。作废后不能恢复。
+outputs-reason = 原因
+outputs-back = 回到这条记录
+
+error-output-environment = 选择产出来自哪个环境。
+error-output-reversed = 这条记录已经更正或作废过，重新看一下。
+error-output-is-reversal = 冲销记录不能更正或作废，另记一条。
+error-outputs-place = “{ $value }”不是列表里的位置，重新打开列表。

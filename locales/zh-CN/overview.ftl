@@ -1,0 +1,53 @@
+# 总览：今天要处理什么。
+lead-overview = 今天要处理什么
+scope-mine = 我的
+scope-all = 全部
+overview-due = 逾期与 15 天内
+overview-due-all = 全部到期与续费
+overview-environment = 环境
+overview-project = 项目
+overview-what = 关键日期
+overview-date = 日期
+overview-left = 还有
+overview-owner = 负责人
+overview-no-owner = 未指定
+overview-organisation = 本组织
+act-renew = 续费
+act-end = 退租
+empty-due = 15 天内没有要处理的。最近一个：{ $name }，{ $date }。
+empty-due-none = 没有要处理的，也没有以后的到期日。
+empty-due-mine = 你名下没有要处理的。
+overview-unreached = 有 { $n } 个环境的提醒没有人能收到：负责人、复核人、抄送人都没有邮箱。
+overview-mail-failed = 近 30 天有 { $n } 封邮件没有送达。
+overview-mail-retrying = { $n } 封邮件暂时没发出去，会自动再试。
+mail-off = { $n ->
+    [0] 还没设置发信服务器，提醒会先留着，不会丢。
+   *[other] 还没设置发信服务器，{ $n } 封提醒等着发。
+ }
+overview-unplaced = 有 { $n } 行账单还没归属到环境。
+overview-see-mails = 查看邮件
+overview-spend = 本月支出
+overview-currency = 币种
+overview-billed = 应付金额
+overview-before = 上月
+overview-unplaced-amount = 其中待归属
+overview-unknown = 另有 { $n } 行金额未知
+overview-no-spend = 本月还没有支出。
+overview-output = 最近的产出
+overview-period = 账期
+overview-quantity = 产出
+overview-no-output = 还没有产出记录。
+overview-ledger = 支出与产出明细
+strip-scheduler = 提醒任务 { $time } 跑过：检查 { $checked }，发出 { $sent }，失败 { $failed }
+strip-scheduler-error = 提醒任务 { $time } 中断：{ $error }
+strip-scheduler-never = 提醒任务还没有跑过。
+overview-start = 从这里开始
+overview-start-lead = 还没有登记环境。从一条开始，或导入现在用的 Excel 表。
+overview-start-add = 登记环境
+overview-start-add-why = 租了什么、从哪天到哪天、谁负责；到期前会自动提醒。
+overview-start-import = 导入环境表
+overview-start-import-why = 一行一个租期，写入前先给你看结果。
+overview-assign = 去归属
+overview-start-bill = 导入账单
+overview-start-bill-why = 服务商的 FOCUS 文件；账单行自动归属到环境，归属不了的列出来等你处理。
+overview-start-wait = 你参与的项目里还没有环境。要登记，找项目的操作员或管理员。
