@@ -1,0 +1,103 @@
+//! A person's own log-in: password, language, signed-in browsers.
+
+use askama::Template;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+
+use super::{client, field_errors, signed_in, signed_out, typed_twice};
+use crate::access::session::{self, Session};
+use crate::access::user::{self, User};
+use crate::access::{membership, membership::Membership, sign_in};
+use crate::app::App;
+use crate::error::{Error, FieldErrors, Result};
+use crate::locale::Locale;
+use crate::web::forms::{Fields, FormState};
+use crate::web::page::{page_with, see};
+use crate::web::routes::{Needs, Routes};
+use crate::web::session::Visitor;
+use crate::web::shell::Shell;
+
+pub fn routes() -> Routes {
+    Routes::new().get("/account", Needs::SignIn, show).post("/account/password", Needs::SignIn, change_password).post(
+        "/account/sessions",
+        Needs::SignIn,
+        end_session,
+    )
+}
+
+#[derive(Template)]
+#[template(path = "access/account.html")]
+struct AccountPage {
+    shell: Shell,
+    form: FormState,
+    user: User,
+    memberships: Vec<Membership>,
+    sessions: Vec<Session>,
+}
+
+impl AccountPage {
+    fn role(&self) -> String {
+        self.shell.text(self.user.right_words().1)
+    }
+
+    fn languages(&self) -> [(Locale, bool); 2] {
+        Locale::ALL.map(|locale| (locale, locale == self.shell.locale))
+    }
+
+    /// Whether a session is the one that reads this page.
+    fn is_here(&self, session: &Session) -> bool {
+        session.token_hash == self.shell.token_hash
+    }
+}
+
+async fn show(State(app): State<App>, shell: Shell) -> Result<Response> {
+    account(&app, shell, StatusCode::OK, FormState::new(Fields::new())).await
+}
+
+async fn account(app: &App, shell: Shell, status: StatusCode, form: FormState) -> Result<Response> {
+    let (Some(id), Some(person)) = (shell.actor.user, shell.actor.person) else { return Err(Error::NotFound) };
+    let mut read = app.read(&shell.actor).await?;
+    let user = user::get(read.connection(), id).await?;
+    let memberships = membership::list_of(read.connection(), person).await?;
+    let now = read.now();
+    let sessions = session::list(read.connection(), id, now).await?;
+    read.end().await?;
+    page_with(status, &AccountPage { shell, form, user, memberships, sessions })
+}
+
+async fn change_password(
+    State(app): State<App>,
+    Extension(visitor): Extension<Visitor>,
+    shell: Shell,
+    headers: HeaderMap,
+    fields: Fields,
+) -> Result<Response> {
+    let mut errors = FieldErrors::new();
+    let typed = typed_twice(&fields, &mut errors);
+    let current = fields.get("password_current").to_owned();
+    let own = [shell.actor.name.as_str(), shell.email.as_deref().unwrap_or_default(), &shell.organisation];
+    let client = client(&visitor, &headers);
+    let changed = match errors.check() {
+        Ok(()) => sign_in::change_password(&app, &client, &shell.actor, current, typed, &own).await,
+        Err(errors) => Err(errors.into()),
+    };
+    match changed {
+        Ok(token) => Ok(signed_in(&token, see(&shell.base, "/account"))),
+        Err(error) => {
+            let form = FormState::again(fields, field_errors(error)?);
+            account(&app, shell, StatusCode::UNPROCESSABLE_ENTITY, form).await
+        }
+    }
+}
+
+async fn end_session(State(app): State<App>, shell: Shell, fields: Fields) -> Result<Response> {
+    let user = shell.actor.user.ok_or(Error::NotFound)?;
+    let token_hash = hex::decode(fields.get("session")).map_err(|_| Error::NotFound)?;
+    let mut tx = app.machine(&shell.actor).await?;
+    session::end(&mut tx, user, &token_hash).await?;
+    tx.commit().await?;
+    let answer = see(&shell.base, "/account");
+    Ok(if token_hash == shell.token_hash { signed_out(answer) } else { answer })
+}

@@ -1,0 +1,148 @@
+//! The pages of the context: signing in, setting up, the account, settings, people, projects.
+
+mod account;
+mod choose_password;
+mod people;
+mod person;
+mod projects;
+mod set_up;
+mod settings;
+mod sign_in;
+
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use axum_extra::extract::CookieJar;
+use axum_extra::extract::cookie::{Cookie, SameSite};
+
+use super::session::Client;
+use super::token::Token;
+use super::user::Right;
+use crate::audit;
+use crate::error::{Error, FieldErrors, Result};
+use crate::limits;
+use crate::locale::{Locale, Message};
+use crate::tx::Read;
+use crate::web::forms::{Fields, FormState};
+use crate::web::routes::Routes;
+use crate::web::session::{SESSION_COOKIE, Visitor};
+use crate::web::shell::Shell;
+use crate::web::stale::Stale;
+
+/// The routes of the context.
+pub fn routes() -> Routes {
+    Routes::new()
+        .merge(sign_in::routes())
+        .merge(set_up::routes())
+        .merge(choose_password::routes())
+        .merge(account::routes())
+        .merge(settings::routes())
+        .merge(people::routes())
+        .merge(person::routes())
+        .merge(projects::routes())
+}
+
+/// Where a request comes from.
+fn client(visitor: &Visitor, headers: &HeaderMap) -> Client {
+    let user_agent = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    Client {
+        user_agent: user_agent.chars().filter(|c| !c.is_control()).take(limits::LINE_CHARS).collect(),
+        address: visitor.address,
+        request_id: visitor.request_id,
+        session: visitor.signed_in.as_ref().map(|signed_in| signed_in.token_hash.clone()),
+    }
+}
+
+/// A cookie of ours: sent back over https (or loopback) only, to this host only, unseen by scripts.
+fn cookie(name: &'static str, value: String) -> Cookie<'static> {
+    Cookie::build((name, value)).path("/").secure(true).http_only(true).same_site(SameSite::Lax).build()
+}
+
+/// An answer that signs the browser in. The cookie ends with the browser; the session itself ends earlier (`limits`).
+fn signed_in(token: &Token, response: Response) -> Response {
+    (CookieJar::new().add(cookie(SESSION_COOKIE, token.reveal().to_owned())), response).into_response()
+}
+
+/// An answer that takes the session's cookie away.
+fn signed_out(response: Response) -> Response {
+    let mut gone = cookie(SESSION_COOKIE, String::new());
+    gone.make_removal();
+    (CookieJar::new().add(gone), response).into_response()
+}
+
+/// What is wrong with a form, or the error that is not the form's affair.
+fn field_errors(error: Error) -> Result<FieldErrors> {
+    match error {
+        Error::Invalid(errors) => Ok(errors),
+        other => Err(other),
+    }
+}
+
+/// A form for something that is there: fresh, or back with what was typed.
+struct Edit {
+    status: StatusCode,
+    form: FormState,
+    stale: Option<Stale>,
+}
+
+/// What an edit form is for, as it is now.
+struct Present<'a> {
+    kind: &'static str,
+    id: i64,
+    /// The form's values out of the record, its version among them.
+    fields: Fields,
+    /// The fields and the keys of their labels.
+    labels: &'a [(&'a str, &'static str)],
+}
+
+impl Edit {
+    /// A form that starts from the record.
+    fn fresh(fields: Fields) -> Self {
+        Self { status: StatusCode::OK, form: FormState::new(fields), stale: None }
+    }
+
+    /// The form again, nothing lost: with what is wrong, or with both versions where somebody was faster.
+    async fn again(read: &mut Read, typed: Fields, error: Error, present: Present<'_>) -> Result<Self> {
+        match error {
+            Error::Invalid(errors) => {
+                let form = FormState::again(typed, errors);
+                Ok(Self { status: StatusCode::UNPROCESSABLE_ENTITY, form, stale: None })
+            }
+            Error::Conflict(_) => {
+                let last = audit::of(read, present.kind, present.id, 1).await?;
+                let who = last.into_iter().next().map(|entry| entry.actor_name).unwrap_or_default();
+                let stale = Stale::new(who, &present.fields, &typed, present.labels);
+                let typed = typed.with("version", present.fields.get("version"));
+                let form = FormState::again(typed, FieldErrors::new());
+                Ok(Self { status: StatusCode::CONFLICT, form, stale: Some(stale) })
+            }
+            other => Err(other),
+        }
+    }
+}
+
+/// The languages, for a choice.
+fn languages() -> Vec<(&'static str, &'static str)> {
+    Locale::ALL.map(|locale| (locale.tag(), locale.own_name())).to_vec()
+}
+
+/// What a log-in may do, for a choice.
+fn rights(shell: &Shell) -> Vec<(&'static str, String)> {
+    Right::CHOICES.map(|(code, key, _)| (code, shell.text(key))).to_vec()
+}
+
+/// What a form leaves empty is not said.
+fn optional<T: std::str::FromStr<Err = Message>>(
+    fields: &Fields,
+    errors: &mut FieldErrors,
+    name: &'static str,
+) -> Option<T> {
+    fields.filled(name).and_then(|text| errors.take(name, text.parse()))
+}
+
+/// The password that was typed twice.
+fn typed_twice<'a>(fields: &'a Fields, errors: &mut FieldErrors) -> &'a str {
+    if fields.get("password") != fields.get("password_again") {
+        errors.add("password_again", Message::new("error-password-differs"));
+    }
+    fields.get("password")
+}
