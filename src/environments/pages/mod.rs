@@ -1,0 +1,47 @@
+//! Pages of environments: the list, one environment and what is done with it, and the import.
+
+mod close;
+mod edit;
+mod fields;
+mod import;
+mod list;
+mod renew;
+mod scale;
+mod show;
+mod term;
+
+use crate::actor::Permission;
+use crate::error::Error;
+use crate::web::routes::{Needs, Routes};
+
+/// Somebody who changes records in some project; which one, the command itself checks.
+const OPERATOR: Needs = Needs::May(Permission::Catalogue);
+
+/// The pages of environments.
+pub fn routes() -> Routes {
+    list::routes()
+        .get("/environments/new", OPERATOR, edit::new)
+        .post("/environments", OPERATOR, edit::open)
+        .get("/environments/{id}", Needs::SignIn, show::show)
+        .get("/environments/{id}/edit", OPERATOR, edit::edit)
+        .post("/environments/{id}", OPERATOR, edit::change)
+        .get("/environments/{id}/renewals/new", OPERATOR, renew::new)
+        .post("/environments/{id}/renewals", OPERATOR, renew::create)
+        .get("/environments/{id}/scale-changes", OPERATOR, scale::list)
+        .post("/environments/{id}/scale-changes", OPERATOR, scale::record)
+        .get("/environments/{id}/end", OPERATOR, close::end_form)
+        .post("/environments/{id}/end", OPERATOR, close::end)
+        .post("/environments/{id}/resume", OPERATOR, close::resume)
+        .get("/environments/{id}/void", OPERATOR, close::void_form)
+        .post("/environments/{id}/void", OPERATOR, close::void)
+        .get("/terms/{id}/edit", OPERATOR, term::edit)
+        .post("/terms/{id}", OPERATOR, term::change)
+        .get("/imports/environments", OPERATOR, import::form)
+        .post("/imports/environments", OPERATOR, import::preview)
+        .post("/imports/environments/confirm", OPERATOR, import::confirm)
+}
+
+/// Whether an edit started from a version that is not the present one any more.
+fn is_stale(error: &Error) -> bool {
+    matches!(error, Error::Conflict(message) if message.key == "error-stale")
+}

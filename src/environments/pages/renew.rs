@@ -1,0 +1,161 @@
+//! Renewing: the form shows the new last day and the cost before anything is saved.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use chrono::NaiveDate;
+
+use super::fields::choices;
+use crate::actor::Permission;
+use crate::app::App;
+use crate::catalog::{price, tier};
+use crate::dates::{self, Renewal};
+use crate::environments::cost::Rent;
+use crate::environments::environment::{self, Environment, Status};
+use crate::environments::renewal::{self, NewRenewal, Preview, Until};
+use crate::environments::term::{self, Term};
+use crate::error::{Error, FieldErrors, Result};
+use crate::ids::EnvironmentId;
+use crate::locale::Message;
+use crate::money::{self, Currency};
+use crate::tx::Read;
+use crate::web::forms::{Fields, FormState};
+use crate::web::page::{page, page_with, see};
+use crate::web::query::Query;
+use crate::web::shell::Shell;
+
+#[derive(Template)]
+#[template(path = "environments/renewal_form.html")]
+struct RenewalForm {
+    shell: Shell,
+    form: FormState,
+    environment: Environment,
+    last: Term,
+    preview: Option<Preview>,
+    today: NaiveDate,
+}
+
+impl RenewalForm {
+    fn renewals(&self) -> Vec<(&'static str, String)> {
+        choices(&self.shell, &Renewal::ALL, Renewal::as_str, Renewal::words)
+    }
+
+    /// What it comes to, in one sentence.
+    fn preview_words(&self, preview: &Preview) -> String {
+        let date = dates::words(preview.ends_on, self.today);
+        let message = match &preview.cost {
+            Some(cost) => Message::new("preview-renew")
+                .with("amount", format!("{} {}", money::display(cost.amount.clone(), &cost.currency), cost.currency)),
+            None => Message::new("preview-renew-unknown"),
+        };
+        self.shell.say(&message.with("date", date))
+    }
+}
+
+/// The form; what the address says comes before what the last term says, so that a preview can be asked for.
+pub(super) async fn new(
+    State(app): State<App>,
+    shell: Shell,
+    Path(id): Path<i64>,
+    Query(asked): Query<BTreeMap<String, String>>,
+) -> Result<Response> {
+    let mut read = app.read(&shell.actor).await?;
+    let (environment, last) = subject(&mut read, &shell, EnvironmentId(id)).await?;
+    let first = first_values(&last, environment.anchor());
+    let fields = asked.into_iter().fold(first, |fields, (name, value)| fields.with(&name, value));
+    page(&form(&mut read, shell, environment, last, fields, FieldErrors::new()).await?)
+}
+
+/// The environment and its last term, if it can be renewed at all.
+async fn subject(read: &mut Read, shell: &Shell, id: EnvironmentId) -> Result<(Environment, Term)> {
+    let environment = environment::get(read.connection(), id).await?;
+    shell.actor.allow(Permission::Operate, Some(environment.project_id))?;
+    let last = term::last(read.connection(), id).await?;
+    let refuse = |key| Err(Error::Conflict(Message::new(key)));
+    match (environment.status, last.renewal, last.ends_on) {
+        (Status::Active, Renewal::Never, _) => refuse("error-renewal-never"),
+        (Status::Active, _, None) => refuse("error-renewal-open-ended"),
+        (Status::Active, _, Some(_)) => Ok((environment, last)),
+        _ => refuse("error-environment-not-active"),
+    }
+}
+
+fn first_values(last: &Term, anchor: u32) -> Fields {
+    let again = NewRenewal::same_again(last, anchor);
+    let cycles = if let Until::Cycles(cycles) = again.until { cycles.to_string() } else { String::new() };
+    Fields::new()
+        .with("follows", last.id)
+        .with("cycles", if last.cycle.months().is_some() { cycles } else { String::new() })
+        .with("renewal", last.renewal)
+        .with("notice", last.notice().map(|notice| notice.to_string()).unwrap_or_default())
+        .with("price", last.price.map(money::plain).unwrap_or_default())
+        .with("currency", last.currency.as_ref().map_or("", Currency::as_str))
+}
+
+/// The form with its preview, where the values make a term; else with what is wrong.
+async fn form(
+    read: &mut Read,
+    shell: Shell,
+    environment: Environment,
+    last: Term,
+    fields: Fields,
+    errors: FieldErrors,
+) -> Result<RenewalForm> {
+    let today = read.today();
+    let blank = last.cycle.months().is_none() && fields.filled("ends_on").is_none();
+    let (preview, more) = match preview(read, &environment, &last, &fields).await {
+        // Nothing to compute yet: without a rhythm the day must be typed first.
+        Err(Error::Invalid(_)) if blank && errors.is_empty() => (None, FieldErrors::new()),
+        Err(Error::Invalid(more)) => (None, more),
+        Err(error) => return Err(error),
+        Ok(preview) => (preview, FieldErrors::new()),
+    };
+    let errors = if errors.is_empty() { more } else { errors };
+    Ok(RenewalForm { shell, form: FormState::again(fields, errors), environment, last, preview, today })
+}
+
+async fn preview(read: &mut Read, environment: &Environment, last: &Term, fields: &Fields) -> Result<Option<Preview>> {
+    let new = NewRenewal::parse(&|name| fields.get(name))?;
+    let term = new.term(last, environment.anchor(), environment.quantity)?;
+    let prices = price::of_tier(read.connection(), environment.tier_id).await?;
+    let rent = Rent {
+        cycle: term.cycle,
+        quantity: term.quantity,
+        price: term.price,
+        currency: term.currency.as_ref(),
+        billing_mode: tier::get(read.connection(), environment.tier_id).await?.billing_mode,
+        house: &read.organisation().currency,
+    };
+    Ok(renewal::preview(&term, environment.anchor(), &rent, &prices))
+}
+
+pub(super) async fn create(
+    State(app): State<App>,
+    shell: Shell,
+    Path(id): Path<i64>,
+    fields: Fields,
+) -> Result<Response> {
+    match created(&app, &shell, EnvironmentId(id), &fields).await {
+        Ok(()) => Ok(see(&shell.base, &format!("/environments/{id}"))),
+        Err(Error::Invalid(errors)) => {
+            let mut read = app.read(&shell.actor).await?;
+            let (environment, last) = subject(&mut read, &shell, EnvironmentId(id)).await?;
+            let template = form(&mut read, shell, environment, last, fields, errors).await?;
+            page_with(StatusCode::UNPROCESSABLE_ENTITY, &template)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+async fn created(app: &App, shell: &Shell, id: EnvironmentId, fields: &Fields) -> Result<()> {
+    let new = NewRenewal::parse(&|name| fields.get(name))?;
+    let mut tx = app.write(&shell.actor.clone().because(fields.reason())).await?;
+    if tx.sent_before(fields.submit_id()?).await?.is_some() {
+        return Ok(());
+    }
+    renewal::renew(&mut tx, id, &new).await?;
+    tx.commit().await
+}

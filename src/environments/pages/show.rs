@@ -1,0 +1,146 @@
+//! One environment: its state and next dates, what it is, its terms, how its quantity changed, its history.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chrono::NaiveDate;
+
+use crate::app::App;
+use crate::audit::{self, Entry};
+use crate::catalog::{price, tier};
+use crate::dates;
+use crate::deadline::{self, Deadline};
+use crate::environments::cost::{Cost, Rent};
+use crate::environments::environment::{self, Environment, Status};
+use crate::environments::scale::{self, ScaleChange};
+use crate::environments::term::{self, Term, cycle_days};
+use crate::environments::watcher::{self, Watcher};
+use crate::error::Result;
+use crate::ids::EnvironmentId;
+use crate::money;
+use crate::tx::Read;
+use crate::web::page::page;
+use crate::web::shell::Shell;
+
+/// How many entries of the history the page shows.
+const HISTORY: i64 = 50;
+
+#[derive(Template)]
+#[template(path = "environments/environment_show.html")]
+struct EnvironmentPage {
+    shell: Shell,
+    today: NaiveDate,
+    environment: Environment,
+    watchers: Vec<Watcher>,
+    terms: Vec<Term>,
+    deadlines: Vec<Deadline>,
+    changes: Vec<ScaleChange>,
+    expected: Option<Cost>,
+    has_rows: bool,
+    entries: Vec<Entry>,
+}
+
+pub(super) async fn show(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Result<Response> {
+    let id = EnvironmentId(id);
+    let mut read = app.read(&shell.actor).await?;
+    let environment = environment::get(read.connection(), id).await?;
+    let terms = term::of_environment(read.connection(), id).await?;
+    let deadlines = deadline::of_environment(read.connection(), id).await?;
+    let watchers = watcher::of_environment(read.connection(), id).await?;
+    let template = EnvironmentPage {
+        today: read.today(),
+        changes: scale::of_environment(read.connection(), id).await?,
+        expected: expected(&mut read, &environment, &terms).await?,
+        has_rows: environment::has_ledger_rows(read.connection(), id).await?,
+        entries: history(&mut read, &environment, &terms, &deadlines, &watchers).await?,
+        shell,
+        environment,
+        watchers,
+        terms,
+        deadlines,
+    };
+    read.end().await?;
+    page(&template)
+}
+
+/// The history of the environment, its terms, deadlines and watchers together.
+async fn history(
+    read: &mut Read,
+    environment: &Environment,
+    terms: &[Term],
+    deadlines: &[Deadline],
+    watchers: &[Watcher],
+) -> Result<Vec<Entry>> {
+    let mut records = vec![("environment", environment.id.0)];
+    records.extend(terms.iter().map(|term| ("term", term.id.0)));
+    records.extend(deadlines.iter().map(|deadline| ("deadline", deadline.id.0)));
+    records.extend(watchers.iter().map(|watcher| ("environment_watcher", watcher.id)));
+    audit::of_records(read, &records, HISTORY).await
+}
+
+/// The expected cost of the present cycle.
+async fn expected(read: &mut Read, environment: &Environment, terms: &[Term]) -> Result<Option<Cost>> {
+    let (today, house) = (read.today(), read.organisation().currency.clone());
+    let Some(term) = term::present(terms, today) else { return Ok(None) };
+    let prices = price::of_tier(read.connection(), environment.tier_id).await?;
+    let rent = Rent {
+        cycle: term.cycle,
+        quantity: environment.quantity,
+        price: term.price,
+        currency: term.currency.as_ref(),
+        billing_mode: tier::get(read.connection(), environment.tier_id).await?.billing_mode,
+        house: &house,
+    };
+    let cycles = cycle_days(term.starts_on, term.ends_on, term.cycle, environment.anchor(), today);
+    let first_day = cycles.into_iter().rev().find(|day| *day <= today).unwrap_or(term.starts_on);
+    Ok(rent.of_cycle(&prices, first_day))
+}
+
+impl EnvironmentPage {
+    fn is_active(&self) -> bool {
+        self.environment.status == Status::Active
+    }
+
+    fn is_ended(&self) -> bool {
+        self.environment.status == Status::Ended
+    }
+
+    fn may_operate(&self) -> bool {
+        self.shell.may_operate(&self.environment.project_id)
+    }
+
+    /// The dates that are still to come or were missed, soonest first.
+    fn open_deadlines(&self) -> Vec<&Deadline> {
+        self.deadlines.iter().filter(|deadline| deadline.closed.is_none()).collect()
+    }
+
+    fn days_left(&self, deadline: &Deadline) -> i64 {
+        dates::days_left(self.today, deadline.due_on)
+    }
+
+    fn is_present(&self, term: &Term) -> bool {
+        term.contains(self.today)
+    }
+
+    fn price(&self, term: &Term) -> String {
+        match (term.price, &term.currency) {
+            (Some(price), Some(currency)) => format!("{} {currency}", money::display(price, currency)),
+            _ => self.shell.text("env-unknown"),
+        }
+    }
+
+    fn expected(&self) -> String {
+        match &self.expected {
+            Some(cost) => {
+                let amount = format!("{} {}", money::display(cost.amount.clone(), &cost.currency), cost.currency);
+                let key = if cost.agreed { "env-expected-agreed" } else { "env-expected-listed" };
+                self.shell.with(key, "amount", amount)
+            }
+            None => self.shell.text("env-unknown"),
+        }
+    }
+
+    fn watchers(&self) -> String {
+        self.watchers.iter().map(|watcher| watcher.person.as_str()).collect::<Vec<_>>().join(", ")
+    }
+}
