@@ -1,0 +1,38 @@
+//! Pages of the ledger.
+
+mod bills;
+mod outputs;
+mod places;
+mod rates;
+mod spend;
+mod spend_form;
+
+use crate::actor::{Actor, Permission};
+use crate::environments::choice::{self, EnvironmentChoice};
+use crate::error::{Error, Result};
+use crate::locale::Message;
+use crate::tx::Read;
+use crate::web::routes::Routes;
+
+/// The routes of the ledger.
+pub fn routes() -> Routes {
+    Routes::new()
+        .merge(spend::routes())
+        .merge(spend_form::routes())
+        .merge(places::routes())
+        .merge(bills::routes())
+        .merge(rates::routes())
+        .merge(outputs::routes())
+}
+
+/// The environments for which the reader may record, as the choices of a form.
+async fn environments(read: &mut Read, actor: &Actor) -> Result<Vec<(String, String)>> {
+    let choices: Vec<EnvironmentChoice> = choice::choices(read).await?;
+    let mine = choices.iter().filter(|choice| actor.may(Permission::Operate, Some(choice.project_id)));
+    Ok(mine.map(|choice| (choice.id.to_string(), choice.to_string())).collect())
+}
+
+/// Refuses who does not see what belongs to no project: bills and unplaced lines are of the whole organisation.
+fn sees_all(actor: &Actor) -> Result<()> {
+    if actor.scope.all.is_some() { Ok(()) } else { Err(Error::Forbidden(Message::new("error-forbidden"))) }
+}

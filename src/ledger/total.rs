@@ -1,0 +1,253 @@
+//! What the entries of a filter add up to: per currency, and in the house currency where there is a rate for the day.
+//!
+//! The sums come from what `rollup` keeps, and from the lines only where a filter asks for what the sums do not know. Each
+//! day's sum is converted at that day's rate; a currency's converted sum is rounded to the house currency's minor units, halves
+//! away from zero; the house total is the sum of the shown ones. What has no rate is listed, never added.
+
+use chrono::NaiveDate;
+use serde::Serialize;
+use sqlx::{Postgres, QueryBuilder};
+
+use crate::error::Result;
+use crate::ledger::exchange_rate::Rates;
+use crate::ledger::filter::{self, Chosen};
+use crate::money::{self, Currency, Sum};
+use crate::tx::Read;
+
+/// The sums of one currency. An unknown amount is not in them; it is counted beside them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, sqlx::FromRow)]
+pub struct CurrencyTotal {
+    /// The currency.
+    pub currency: Currency,
+    /// How many entries.
+    pub lines: i64,
+    /// At public prices.
+    pub list: Sum,
+    /// At agreed prices.
+    pub contracted: Sum,
+    /// To be paid.
+    pub billed: Sum,
+    /// Prepayments spread over their time.
+    pub effective: Sum,
+    /// Entries whose amount at public prices is unknown.
+    pub list_unknown: i64,
+    /// Entries whose amount at agreed prices is unknown.
+    pub contracted_unknown: i64,
+    /// Entries whose payable amount is unknown.
+    pub billed_unknown: i64,
+    /// Entries whose cost is unknown.
+    pub effective_unknown: i64,
+    /// The part that has rates, in the house currency, as it is shown.
+    #[sqlx(skip)]
+    pub converted: Option<Converted>,
+}
+
+/// An amount in the house currency.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Converted {
+    /// To be paid.
+    pub billed: Sum,
+    /// What it cost.
+    pub effective: Sum,
+}
+
+/// What has no rate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unconverted {
+    /// The currency.
+    pub currency: Currency,
+    /// How many days of charge have no rate.
+    pub days: usize,
+    /// The first of them.
+    pub first: NaiveDate,
+    /// The last of them.
+    pub last: NaiveDate,
+    /// To be paid, in its own currency.
+    pub billed: Sum,
+    /// What it cost, in its own currency.
+    pub effective: Sum,
+}
+
+/// What the entries of a filter add up to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Totals {
+    /// Currency by currency.
+    pub currencies: Vec<CurrencyTotal>,
+    /// The house currency.
+    pub house: Currency,
+    /// Everything that has a rate, in the house currency; nothing where nothing has one.
+    pub total: Option<Converted>,
+    /// What has none.
+    pub unconverted: Vec<Unconverted>,
+}
+
+impl Totals {
+    /// How many entries.
+    pub fn lines(&self) -> i64 {
+        self.currencies.iter().map(|total| total.lines).sum()
+    }
+
+    /// Whether more than the house currency is in it, so that a house total says something new.
+    pub fn is_mixed(&self) -> bool {
+        self.currencies.iter().any(|total| total.currency != self.house)
+    }
+
+    /// An amount of the house currency, for people.
+    pub fn in_house(&self, amount: &Sum) -> String {
+        money::display(amount, &self.house)
+    }
+}
+
+impl CurrencyTotal {
+    /// An amount of this currency, for people.
+    pub fn shown(&self, amount: &Sum) -> String {
+        money::display(amount, &self.currency)
+    }
+}
+
+impl Unconverted {
+    /// The payable amount, for people.
+    pub fn shown(&self) -> String {
+        money::display(&self.billed, &self.currency)
+    }
+}
+
+/// What was charged on one day in one currency.
+#[derive(Debug, sqlx::FromRow)]
+struct Day {
+    currency: Currency,
+    charged_on: NaiveDate,
+    billed: Sum,
+    effective: Sum,
+}
+
+/// What the entries add up to.
+pub async fn of(read: &mut Read, chosen: &Chosen) -> Result<Totals> {
+    let mut builder = QueryBuilder::new(
+        "select t.currency, sum(t.lines)::bigint as lines, sum(t.list) as list, sum(t.contracted) as contracted,
+                sum(t.billed) as billed, sum(t.effective) as effective, sum(t.list_unknown)::bigint as list_unknown,
+                sum(t.contracted_unknown)::bigint as contracted_unknown, sum(t.billed_unknown)::bigint as billed_unknown,
+                sum(t.effective_unknown)::bigint as effective_unknown
+         from ",
+    );
+    push_source(&mut builder, chosen, read.sees_all(), "spend_month");
+    builder.push(" group by t.currency having sum(t.lines) <> 0 order by t.currency");
+    let mut currencies: Vec<CurrencyTotal> = builder.build_query_as().fetch_all(read.connection()).await?;
+    let house = read.organisation().currency.clone();
+    let foreign = currencies.iter().any(|total| total.currency != house);
+    let days = if foreign { days(read, chosen, &house).await? } else { Vec::new() };
+    let unconverted = convert(read, &mut currencies, &house, days).await?;
+    let shown: Vec<&Converted> = currencies.iter().filter_map(|total| total.converted.as_ref()).collect();
+    let total = (!shown.is_empty()).then(|| Converted {
+        billed: shown.iter().map(|converted| &converted.billed).sum(),
+        effective: shown.iter().map(|converted| &converted.effective).sum(),
+    });
+    Ok(Totals { currencies, house, total, unconverted })
+}
+
+/// The sums of the foreign currencies, day by day.
+async fn days(read: &mut Read, chosen: &Chosen, house: &Currency) -> Result<Vec<Day>> {
+    let mut builder = QueryBuilder::new(
+        "select t.currency, t.charged_on, sum(t.billed) as billed, sum(t.effective) as effective from ",
+    );
+    push_source(&mut builder, chosen, read.sees_all(), "spend_day");
+    builder.push(" and t.currency <> ").push_bind(house.as_str());
+    builder.push(" group by t.currency, t.charged_on having sum(t.lines) <> 0 order by t.currency, t.charged_on");
+    Ok(builder.build_query_as().fetch_all(read.connection()).await?)
+}
+
+/// The smallest of the kept sums that knows all that is asked for, else the lines; ends in a condition.
+fn push_source(builder: &mut QueryBuilder<Postgres>, chosen: &Chosen, sees_all: bool, rollup: &'static str) {
+    if chosen.fits_total() && sees_all {
+        builder.push("spend_total t where true");
+        filter::push(builder, "t", chosen.conditions(), " and ");
+    } else if chosen.fits_rollups() {
+        builder.push(rollup).push(" t where true");
+        filter::push(builder, "t", chosen.conditions(), " and ");
+    } else if let Some(resources) = &chosen.resources {
+        let ids: Vec<i64> = resources.iter().map(|id| id.0).collect();
+        builder.push("(");
+        push_lines(builder, chosen, "s.environment_id is null", None);
+        builder.push(" union all ");
+        push_lines(
+            builder,
+            chosen,
+            "s.environment_id = any(array(select m.environment_id from spend_resource m where m.environment_id is not null and m.lines <> 0 and m.resource_id = any(",
+            Some(ids),
+        );
+        builder.push(") t where true");
+    } else {
+        builder.push("(");
+        push_lines(builder, chosen, "true", None);
+        builder.push(") t where true");
+    }
+}
+
+/// The lines that match; where there are `ids`, `of` is open for them and is closed here.
+fn push_lines(builder: &mut QueryBuilder<Postgres>, chosen: &Chosen, of: &str, ids: Option<Vec<i64>>) {
+    builder.push(
+        "select s.currency, s.charged_on, 1 as lines, coalesce(s.list, 0) as list, coalesce(s.contracted, 0) as contracted,
+                coalesce(s.billed, 0) as billed, coalesce(s.effective, 0) as effective,
+                (s.list is null)::integer as list_unknown, (s.contracted is null)::integer as contracted_unknown,
+                (s.billed is null)::integer as billed_unknown, (s.effective is null)::integer as effective_unknown
+         from spend s where ",
+    );
+    builder.push(of);
+    if let Some(ids) = ids {
+        builder.push_bind(ids).push(")))");
+    }
+    filter::push(builder, "s", chosen.line_conditions(), " and ");
+}
+
+/// Puts the converted sums beside their currencies, and gives what has no rate.
+async fn convert(
+    read: &mut Read,
+    currencies: &mut [CurrencyTotal],
+    house: &Currency,
+    days: Vec<Day>,
+) -> Result<Vec<Unconverted>> {
+    let first = days.iter().map(|day| day.charged_on).min();
+    let last = days.iter().map(|day| day.charged_on).max();
+    let rates = match (first, last) {
+        (Some(first), Some(last)) => {
+            let foreign = currencies.iter().map(|total| &total.currency);
+            Rates::load(read.connection(), foreign, house, (first, last)).await?
+        }
+        _ => Rates::default(),
+    };
+    let mut unconverted: Vec<Unconverted> = Vec::new();
+    for day in days {
+        let Some(total) = currencies.iter_mut().find(|total| total.currency == day.currency) else { continue };
+        if let Some(factor) = rates.find(&day.currency, house, day.charged_on) {
+            let converted = total.converted.get_or_insert_default();
+            converted.billed += factor.convert(&day.billed);
+            converted.effective += factor.convert(&day.effective);
+        } else {
+            match unconverted.last_mut().filter(|it| it.currency == day.currency) {
+                Some(it) => {
+                    it.days += 1;
+                    it.last = day.charged_on;
+                    it.billed += &day.billed;
+                    it.effective += &day.effective;
+                }
+                None => unconverted.push(Unconverted {
+                    currency: day.currency,
+                    days: 1,
+                    first: day.charged_on,
+                    last: day.charged_on,
+                    billed: day.billed,
+                    effective: day.effective,
+                }),
+            }
+        }
+    }
+    for total in currencies.iter_mut() {
+        if total.currency == *house {
+            total.converted = Some(Converted { billed: total.billed.clone(), effective: total.effective.clone() });
+        } else if let Some(converted) = &mut total.converted {
+            converted.billed = converted.billed.rounded(house.minor_units());
+            converted.effective = converted.effective.rounded(house.minor_units());
+        }
+    }
+    Ok(unconverted)
+}
