@@ -1,0 +1,172 @@
+//! Every option; each is also an environment variable (`docs/operations.md` lists them, `.env.example` shows them).
+//!
+//! Every secret can also be given as `NAME_FILE`, the path of a file that holds it.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+use ipnet::IpNet;
+use url::Url;
+
+use crate::dates::Zone;
+use crate::locale::{Locale, Message};
+use crate::mail::Mailbox;
+use crate::money::Currency;
+
+/// The options that every command takes.
+#[derive(Debug, Clone, Args)]
+pub struct Config {
+    /// PostgreSQL 15 or newer; without it, Rentroll runs a server of its own in the data directory.
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true, global = true)]
+    pub database_url: Option<Secret>,
+    /// A file that holds the database's address.
+    #[arg(long, env = "DATABASE_URL_FILE", global = true, conflicts_with = "database_url", hide = true)]
+    pub database_url_file: Option<PathBuf>,
+    /// Where the embedded database, documents, outbox and keys live.
+    #[arg(long, env = "RENTROLL_DATA_DIR", global = true)]
+    pub data_dir: Option<PathBuf>,
+    /// Address and port of the pages.
+    #[arg(long, env = "RENTROLL_LISTEN", default_value = "127.0.0.1:8080", global = true)]
+    pub listen: SocketAddr,
+    /// The address people type; links in mails begin with it. It may hold a path.
+    #[arg(long, env = "RENTROLL_PUBLIC_URL", global = true, value_parser = parse_public_url)]
+    pub public_url: Option<Url>,
+    /// First value of the organisation's zone; afterwards the settings page rules.
+    #[arg(long, env = "RENTROLL_TIMEZONE", default_value = "Asia/Shanghai", global = true)]
+    pub timezone: Zone,
+    /// First value of the house currency; afterwards the settings page rules.
+    #[arg(long, env = "RENTROLL_CURRENCY", default_value = "CNY", global = true)]
+    pub currency: Currency,
+    /// First value of the organisation's language, and the language of this command's messages.
+    #[arg(long = "organisation-locale", env = "RENTROLL_LOCALE", global = true)]
+    pub locale: Option<Locale>,
+    /// smtp://, smtp+starttls:// or smtps://user:password@host:port; without it mails wait in the outbox.
+    #[arg(long, env = "RENTROLL_SMTP_URL", hide_env_values = true, global = true)]
+    pub smtp_url: Option<Secret>,
+    /// A file that holds the mail server's address.
+    #[arg(long, env = "RENTROLL_SMTP_URL_FILE", global = true, conflicts_with = "smtp_url", hide = true)]
+    pub smtp_url_file: Option<PathBuf>,
+    /// The sender of all mails, for example `Rentroll <ledger@example.com>`.
+    #[arg(long, env = "RENTROLL_MAIL_FROM", global = true)]
+    pub mail_from: Option<Mailbox>,
+    /// Where documents are kept: a folder in the data directory, or s3://bucket/prefix with the usual AWS_* variables.
+    #[arg(long, env = "RENTROLL_DOCUMENTS_URL", global = true)]
+    pub documents_url: Option<String>,
+    /// Certificates (PEM) to trust besides the usual ones, for a company's own mail server.
+    #[arg(long, env = "RENTROLL_EXTRA_CA_FILE", global = true)]
+    pub extra_ca_file: Option<PathBuf>,
+    /// Networks of reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.
+    #[arg(long, env = "RENTROLL_TRUSTED_PROXIES", value_delimiter = ',', global = true)]
+    pub trusted_proxies: Vec<IpNet>,
+    /// What is logged, as tracing directives.
+    #[arg(long, env = "RENTROLL_LOG", default_value = "info", global = true)]
+    pub log: String,
+    /// The folder of PostgreSQL's programs (postgres, initdb) for the embedded server.
+    #[arg(long, env = "PG_BINDIR", global = true)]
+    pub pg_bindir: Option<PathBuf>,
+}
+
+/// A text that no log, page or error may show.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The text itself, for the one place that needs it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(secret)")
+    }
+}
+
+impl std::str::FromStr for Secret {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+fn parse_public_url(text: &str) -> Result<Url, String> {
+    let url: Url = text.parse().map_err(|cause| format!("{cause}; write for example https://ledger.example.com"))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+        return Err("write an http or https address, for example https://ledger.example.com".into());
+    }
+    Ok(url)
+}
+
+impl Config {
+    /// The database's address, also out of `DATABASE_URL_FILE`.
+    pub fn database_url(&self) -> Result<Option<Secret>, Message> {
+        or_file(self.database_url.as_ref(), self.database_url_file.as_ref(), "DATABASE_URL_FILE")
+    }
+
+    /// The mail server's address, also out of `RENTROLL_SMTP_URL_FILE`.
+    pub fn smtp_url(&self) -> Result<Option<Secret>, Message> {
+        or_file(self.smtp_url.as_ref(), self.smtp_url_file.as_ref(), "RENTROLL_SMTP_URL_FILE")
+    }
+
+    /// The data directory: what is set, `/var/lib/rentroll` for root, else `$XDG_DATA_HOME/rentroll`.
+    pub fn data_dir(&self) -> Result<PathBuf, Message> {
+        if let Some(dir) = &self.data_dir {
+            return std::path::absolute(dir).map_err(|cause| {
+                Message::new("error-data-dir").with("path", dir.display().to_string()).with("cause", cause.to_string())
+            });
+        }
+        if is_root() {
+            return Ok(PathBuf::from("/var/lib/rentroll"));
+        }
+        if let Some(home) = std::env::var_os("XDG_DATA_HOME").filter(|home| !home.is_empty()) {
+            return Ok(PathBuf::from(home).join("rentroll"));
+        }
+        std::env::home_dir().map(|home| home.join(".local/share/rentroll")).ok_or_else(|| Message::new("error-no-home"))
+    }
+
+    /// The path below which all routes lie: empty, or `/ledger` without a slash at its end.
+    pub fn base_path(&self) -> String {
+        self.public_url.as_ref().map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default()
+    }
+
+    /// The language of this command's messages: what is set, else the terminal's, else English.
+    pub fn command_locale(&self) -> Locale {
+        let terminal = || {
+            ["LC_ALL", "LC_MESSAGES", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()))
+        };
+        self.locale.or_else(|| Locale::negotiate(&terminal()?)).unwrap_or(Locale::En)
+    }
+}
+
+fn or_file(value: Option<&Secret>, file: Option<&PathBuf>, name: &'static str) -> Result<Option<Secret>, Message> {
+    if let Some(value) = value {
+        return Ok(Some(value.clone()).filter(|secret| !secret.0.trim().is_empty()));
+    }
+    let Some(path) = file else { return Ok(None) };
+    let text = std::fs::read_to_string(path).map_err(|cause| {
+        Message::new("error-secret-file")
+            .with("name", name)
+            .with("path", path.display().to_string())
+            .with("cause", cause.to_string())
+    })?;
+    Ok(Some(Secret(text.trim().to_owned())).filter(|secret| !secret.0.is_empty()))
+}
+
+/// Whether this process runs as root.
+pub fn is_root() -> bool {
+    // The owner of our own process directory, without a system call of our own.
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0)
+}
+
+/// The operating system's name of the user, for the history.
+pub fn os_user() -> String {
+    if is_root() {
+        return "root".into();
+    }
+    ["LOGNAME", "USER"].iter().find_map(|name| std::env::var(name).ok()).unwrap_or_else(|| "unknown".into())
+}
