@@ -1,0 +1,91 @@
+//! A person's own log-in.
+
+use axum::http::StatusCode;
+use rentroll::actor::Role;
+
+use crate::harness::{PASSWORD, TestApp};
+
+const NEW: &str = "nine quiet harbours in the fog";
+
+fn change(current: &'static str, new: &'static str) -> [(&'static str, &'static str); 3] {
+    [("password_current", current), ("password", new), ("password_again", new)]
+}
+
+// cases P07 and A13: other sessions end at once; the history says that the password changed, and nothing of it.
+#[tokio::test]
+async fn a_changed_password_ends_every_other_session() {
+    let app = TestApp::new().await;
+    let here = app.sign_in(Role::Member).await;
+    let before = here.cookie("__Host-session").unwrap();
+    let elsewhere = app.browser();
+    elsewhere.sign_in("member@palmfan.example").await;
+
+    let answer = here.submit("/account", "/account/password", &change(PASSWORD, NEW)).await;
+    assert_eq!((answer.status, answer.location().as_str()), (StatusCode::SEE_OTHER, "/account"));
+    assert_eq!(here.get("/account").await.status, StatusCode::OK);
+    assert_ne!(here.cookie("__Host-session").unwrap(), before);
+    assert_eq!(elsewhere.get("/account").await.status, StatusCode::SEE_OTHER);
+    let old = app.browser();
+    old.set_cookie("__Host-session", &before);
+    assert_eq!(old.get("/account").await.status, StatusCode::SEE_OTHER);
+
+    let answer = old.submit("/sign-in", "/sign-in", &[("email", "member@palmfan.example"), ("password", NEW)]).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER);
+    let entry = app.history().await.into_iter().find(|entry| entry.action == "user.password_changed").unwrap();
+    assert_eq!(entry.actor_name, "member");
+    let changes: Vec<_> = entry.changes().iter().map(|change| (change.field.clone(), change.after.clone())).collect();
+    assert_eq!(changes, [("credential".to_owned(), "changed".to_owned())]);
+    for entry in app.history().await {
+        let bytes = String::from_utf8(entry.bytes).unwrap();
+        assert!(!bytes.contains("argon2") && !bytes.contains(NEW) && !bytes.contains(PASSWORD), "{bytes}");
+    }
+}
+
+#[tokio::test]
+async fn the_present_password_is_asked_for_and_a_weak_one_is_not_taken() {
+    let app = TestApp::new().await;
+    let browser = app.sign_in(Role::Member).await;
+    let answer = browser.submit("/account", "/account/password", &change("not the present one", NEW)).await;
+    assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(answer.texts("#password_current-error"), ["这不是现在的密码。"]);
+    let answer = browser.submit("/account", "/account/password", &change(PASSWORD, "member member member")).await;
+    assert!(answer.texts("#password-error")[0].contains("大家都知道"), "{:?}", answer.texts("#password-error"));
+    let fields = [("password_current", PASSWORD), ("password", NEW), ("password_again", "other")];
+    let answer = browser.submit("/account", "/account/password", &fields).await;
+    assert!(answer.texts("#password_again-error")[0].contains("不一样"));
+    assert!(answer.attributes("input[type=password]", "value").is_empty());
+    // Tries count as at the door.
+    for _ in 0..9 {
+        browser.submit("/account", "/account/password", &change("not the present one", NEW)).await;
+    }
+    let answer = browser.submit("/account", "/account/password", &change(PASSWORD, NEW)).await;
+    assert!(answer.texts("[role=alert]")[0].contains("失败次数太多"), "{}", answer.text());
+    app.browser().get("/sign-in").await;
+    assert!(!app.actions().await.contains(&"user.password_changed".to_owned()));
+}
+
+#[tokio::test]
+async fn a_person_sees_and_ends_their_own_sessions_only() {
+    let app = TestApp::new().await;
+    let here = app.sign_in(Role::Member).await;
+    let elsewhere = app.browser();
+    elsewhere.sign_in("member@palmfan.example").await;
+    let other = app.sign_in(Role::Auditor).await;
+    let foreign = other.get("/account").await.attributes("input[name=session]", "value").pop().unwrap();
+
+    let page = here.get("/account").await;
+    let rows = page.rows("table.sessions");
+    assert_eq!(rows.len(), 2);
+    assert_eq!(rows.iter().filter(|row| row[0].contains("就是这里")).count(), 1);
+    here.post("/account/sessions", &[("session", &foreign)]).await;
+    assert_eq!(other.get("/account").await.status, StatusCode::OK, "another person's session goes on");
+
+    let own = page.attributes("input[name=session]", "value");
+    let at = rows.iter().position(|row| !row[0].contains("就是这里")).unwrap();
+    here.post("/account/sessions", &[("session", &own[at])]).await;
+    assert_eq!(elsewhere.get("/account").await.status, StatusCode::SEE_OTHER);
+    assert_eq!(here.get("/account").await.rows("table.sessions").len(), 1);
+    assert_eq!(here.post("/account/sessions", &[("session", "zz")]).await.status, StatusCode::NOT_FOUND);
+    here.post("/account/sessions", &[("session", &own[1 - at])]).await;
+    assert_eq!(here.cookie("__Host-session"), None);
+}

@@ -1,0 +1,29 @@
+//! People, log-ins, sessions, projects: what a person sees of them, and what a stranger must not reach.
+
+mod account;
+mod invitation;
+mod people;
+mod projects;
+mod set_up;
+mod settings;
+mod signing_in;
+
+use axum::body::Body;
+use axum::http::{Method, Request, header};
+
+use crate::harness::Browser;
+
+/// A request as a browser sends it, with headers of the test's own in place of the usual ones.
+fn request(browser: &Browser, method: Method, path: &str, headers: &[(&str, &str)], body: &str) -> Request<Body> {
+    let mut request = Request::builder().method(method).uri(path);
+    if let Some(token) = browser.cookie("__Host-session") {
+        request = request.header(header::COOKIE, format!("__Host-session={token}"));
+    }
+    if !body.is_empty() {
+        request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+    }
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(Body::from(body.to_owned())).expect("a request")
+}

@@ -1,0 +1,325 @@
+//! What becomes of a delivery when the mail server takes it, refuses it, is away, or says nothing.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use rentroll::actor::Role;
+use rentroll::app::App;
+use rentroll::jobs::RunReport;
+use rentroll::mail::{Deadlines, Mailbox, Mailer, Outbox, SmtpSettings};
+
+use super::sql;
+use crate::harness::smtp_sink::{At, Fault, SmtpSink};
+use crate::harness::{TestApp, remind};
+
+/// Long enough for a loaded machine to answer in, short enough to wait for.
+const SHORT: Duration = Duration::from_secs(2);
+
+fn from() -> Mailbox {
+    "算力台账 <ledger@rentroll.example>".parse().unwrap()
+}
+
+/// A mailer that speaks to this sink and loses patience soon.
+pub(super) fn mailer_to(url: &str) -> Mailer {
+    let mut settings = SmtpSettings::new(url.parse().unwrap(), from(), None).unwrap();
+    settings.deadlines = Deadlines { connect: SHORT, hello: SHORT, command: SHORT, body: SHORT };
+    Mailer::Smtp(settings)
+}
+
+/// The program with a mail server of its own, at ten in the morning of the day on which step 15 is due.
+async fn with_sink() -> (TestApp, SmtpSink) {
+    let sink = SmtpSink::start().await;
+    let app = TestApp::with_mailer("2026-03-16T02:00:00Z", mailer_to(&sink.url())).await;
+    (app, sink)
+}
+
+/// State, tries, reply of every delivery, oldest first, with whom it goes to.
+pub(super) async fn deliveries(app: &TestApp) -> Vec<(String, String, i32, Option<String>)> {
+    sqlx::query_as(
+        "select p.email, v.state, v.attempts, v.reply from delivery v join person p on p.id = v.person_id
+         order by v.created_at, v.escalates is not null, p.id",
+    )
+    .fetch_all(&mut app.database.superuser().await)
+    .await
+    .unwrap()
+}
+
+/// Phase and outcome of every attempt, oldest first.
+async fn attempts(app: &TestApp) -> Vec<(String, String)> {
+    sqlx::query_as("select phase, outcome from attempt order by id")
+        .fetch_all(&mut app.database.superuser().await)
+        .await
+        .unwrap()
+}
+
+fn states(rows: &[(String, String, i32, Option<String>)]) -> Vec<&str> {
+    rows.iter().map(|row| row.1.as_str()).collect()
+}
+
+async fn tick(app: &App) -> RunReport {
+    remind(app, None).await
+}
+
+// cases E09, E10, E14 with a real conversation: each of the two gets one mail, under its delivery's id.
+#[tokio::test]
+async fn a_reminder_arrives_through_a_real_conversation() {
+    let (app, sink) = with_sink().await;
+    app.open_environment("竹简-预训练", "2025-04-01", Some("2026-03-31")).await;
+    let report = app.remind_as_of("2026-03-18").await;
+    assert_eq!((report.done, report.failed), (2, 0));
+    let messages = sink.messages();
+    let recipients: Vec<&str> = messages.iter().map(|it| it.rcpt_to[0].as_str()).collect();
+    assert_eq!(recipients, ["owner@palmfan.example", "checker@palmfan.example"]);
+    assert_eq!(sink.connections(), 1, "one conversation for both");
+    for message in &messages {
+        assert!(message.subject().starts_with("【还有 13 天】"), "{}", message.subject());
+        assert_eq!(message.parts, ["text/plain", "text/html"]);
+        assert!(message.text.contains("还有：　　　　13 天"), "{}", message.text);
+        assert!(message.message_id().ends_with("@rentroll.example>"));
+    }
+    assert_ne!(messages[0].message_id(), messages[1].message_id());
+    let rows = deliveries(&app).await;
+    assert_eq!(states(&rows), ["sent", "sent"]);
+    assert_eq!(rows[0].3.as_deref(), Some("250 2.0.0 queued as 4F1"), "the server's word is evidence");
+    app.remind_as_of("2026-03-18").await;
+    assert_eq!(sink.messages().len(), 2);
+}
+
+// case R36: the server is away at nine and back at twenty past.
+#[tokio::test]
+async fn what_fails_for_now_is_sent_once_when_the_server_is_back() {
+    let app = TestApp::at("2026-03-16T01:00:00Z").await;
+    app.open_environment("竹简-预训练", "2025-04-01", Some("2026-03-31")).await;
+    let away = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap()
+    };
+    let down = app.another(mailer_to(&format!("smtp://{away}")), None).await;
+    let report = tick(&down).await;
+    assert_eq!((report.matched, report.done, report.failed), (2, 0, 2));
+    assert_eq!(report.skipped.get("later"), Some(&2));
+    assert_eq!(states(&deliveries(&app).await), ["pending", "pending"]);
+    assert_eq!(tick(&down).await.failed, 0, "not before its time");
+
+    let sink = SmtpSink::start().await;
+    let up = app.another(mailer_to(&sink.url()), None).await;
+    let mut sent_after = None;
+    for minutes in 1..=30 {
+        app.app.clock.advance(TimeDelta::minutes(1));
+        let engine = if minutes < 20 { &down } else { &up };
+        if tick(engine).await.done > 0 {
+            sent_after.get_or_insert(minutes);
+        }
+    }
+    assert_eq!(sent_after, Some(21), "tried after 1, 5 and 21 minutes");
+    assert_eq!(sink.messages().len(), 2);
+    assert_eq!(app.actions().await.iter().filter(|action| *action == "reminder.sent").count(), 2);
+}
+
+// The contract: `--as-of` tries at once what failed for now in an earlier call, and comes back.
+#[tokio::test]
+async fn a_call_as_of_a_day_tries_again_at_once() {
+    let (app, sink) = with_sink().await;
+    app.open_environment("竹简-预训练", "2025-04-01", Some("2026-03-31")).await;
+    sink.script([Some(Fault::code(At::Rcpt, 451).for_recipient("owner@palmfan.example"))]);
+    let report = app.remind_as_of("2026-03-16").await;
+    assert_eq!((report.done, report.failed), (1, 1));
+    let report = app.remind_as_of("2026-03-16").await;
+    assert_eq!((report.done, report.failed), (1, 0));
+    assert_eq!(states(&deliveries(&app).await), ["sent", "sent"]);
+    assert_eq!(sink.messages().len(), 2);
+}
+
+// check C15: 4xx for three days, then yes; 550 for one of three; 554 after the dot.
+#[tokio::test]
+async fn a_server_that_says_later_for_three_days_gets_it_in_the_end() {
+    let (app, sink) = with_sink().await;
+    sql(&app, "update organisation set reminder_steps = '{15}'").await;
+    app.open_environment("竹简-预训练", "2025-04-01", Some("2026-03-31")).await;
+    let start = app.now();
+    for code in [421, 450, 451, 452] {
+        sink.script((0..4).map(|_| Some(Fault::code(At::Rcpt, code))));
+    }
+    sink.behave(Fault::code(At::Rcpt, 450));
+    while app.now() - start < TimeDelta::hours(72) {
+        tick(&app.app).await;
+        app.app.clock.advance(TimeDelta::hours(1));
+    }
+    assert_eq!(states(&deliveries(&app).await), ["pending", "pending"]);
+    let good = SmtpSink::start().await;
+    let recovered = app.another(mailer_to(&good.url()), None).await;
+    for _ in 0..12 {
+        tick(&recovered).await;
+        app.app.clock.advance(TimeDelta::minutes(30));
+    }
+    assert_eq!(states(&deliveries(&app).await), ["sent", "sent"]);
+    assert_eq!(good.messages().len(), 2);
+}
+
+#[tokio::test]
+async fn a_server_that_never_takes_it_is_given_up_and_shown() {
+    let (app, sink) = with_sink().await;
+    sql(&app, "update organisation set reminder_steps = '{15}'").await;
+    app.open_environment("竹简-预训练", "2025-04-01", Some("2026-03-31")).await;
+    sink.behave(Fault::code(At::Rcpt, 451).for_recipient("owner@palmfan.example"));
+    for _ in 0..40 {
+        tick(&app.app).await;
+        app.app.clock.advance(TimeDelta::hours(2));
+    }
+    let rows = deliveries(&app).await;
+    assert_eq!(states(&rows), ["dead", "sent"]);
+    assert_eq!(rows[0].3.as_deref(), Some("451 scripted"));
+}
+
+// check C15: one of three is refused for good; the others get theirs, and those in charge are told.
+#[tokio::test]
+async fn a_refused_recipient_costs_the_others_nothing_and_is_told_to_those_in_charge() {
+    let (app, sink) = with_sink().await;
+    app.add_user("admin@palmfan.example", Role::Administrator).await;
+    app.open_environment("竹简-预训练", "2025-04-01", Some("2026-03-31")).await;
+    sql(
+        &app,
+        "insert into person (name, email, created_at) values ('林小满', 'watcher@palmfan.example', now());
+         insert into environment_watcher (project_id, environment_id, person_id)
+         select e.project_id, e.id, p.id from environment e, person p where p.name = '林小满'",
+    )
+    .await;
+    sink.behave(Fault::code(At::Rcpt, 550).for_recipient("owner@palmfan.example"));
+    let report = app.remind_as_of("2026-03-18").await;
+    assert_eq!((report.done, report.failed), (3, 1));
+    let rows = deliveries(&app).await;
+    assert_eq!(
+        rows.iter().map(|row| (row.0.as_str(), row.1.as_str())).collect::<Vec<_>>(),
+        [
+            ("owner@palmfan.example", "bounced"),
+            ("checker@palmfan.example", "sent"),
+            ("watcher@palmfan.example", "sent"),
+            ("admin@palmfan.example", "sent")
+        ]
+    );
+    let told = sink.messages().pop().unwrap();
+    assert_eq!(told.subject(), "【没人处理】竹简-预训练 还有 13 天到期，陈白露 的邮箱退信");
+    assert!(told.text.contains("发给你，因为你是管理员，而 陈白露 的邮箱退信：550 scripted"), "{}", told.text);
+    let again = app.remind_as_of("2026-03-18").await;
+    assert_eq!((again.done, again.failed), (0, 0), "told once");
+
+    // The managers come first, and somebody whose own mail bounces too is passed over.
+    let manager = app.add_user("manager@palmfan.example", Role::Member).await;
+    sql(&app, &format!("insert into membership (project_id, user_id, role, created_at) select id, {manager}, 'manager', now() from project")).await;
+    sink.behave(Fault::code(At::Body, 554).for_recipient("manager@palmfan.example"));
+    sink.behave(Fault::code(At::Dot, 554).for_recipient("manager@palmfan.example"));
+    let report = app.remind_as_of("2026-03-24").await;
+    assert_eq!((report.done, report.failed), (3, 2));
+    let last: Vec<_> = deliveries(&app).await.into_iter().rev().take(2).map(|row| (row.0, row.1)).collect();
+    assert!(last.contains(&("manager@palmfan.example".to_owned(), "bounced".to_owned())), "{last:?}");
+    assert!(last.contains(&("admin@palmfan.example".to_owned(), "sent".to_owned())), "{last:?}");
+}
+
+// A dot without an answer: waited out, sent again twice at most, always the same bytes.
+#[tokio::test]
+async fn a_message_that_may_have_arrived_is_repeated_word_for_word_and_not_for_ever() {
+    let (app, sink) = with_sink().await;
+    app.open_environment("竹简-预训练", "2025-04-01", Some("2026-03-31")).await;
+    sql(&app, "update environment set checker_id = null").await;
+    sink.behave(Fault::Drop(At::Dot));
+    for _ in 0..60 {
+        tick(&app.app).await;
+        app.app.clock.advance(TimeDelta::minutes(1));
+    }
+    let rows = deliveries(&app).await;
+    assert_eq!(states(&rows), ["dead"]);
+    assert_eq!(attempts(&app).await, vec![("body".to_owned(), "ambiguous".to_owned()); 3]);
+    let raw: Vec<String> = sink.messages().into_iter().map(|message| message.raw).collect();
+    assert_eq!(raw.len(), 3, "one and two resends");
+    assert!(raw.iter().all(|message| *message == raw[0]), "the same bytes");
+}
+
+// A fault of the settings stops the channel and nothing else: all stay, none is charged a try.
+#[tokio::test]
+async fn refused_settings_stop_the_channel_and_cost_nothing() {
+    let sink = SmtpSink::start().await.with_auth("gpu", "right");
+    let url = sink.url().replace("right", "wrong");
+    let app = TestApp::with_mailer("2026-03-16T02:00:00Z", mailer_to(&url)).await;
+    app.open_environment("竹简-预训练", "2025-04-01", Some("2026-03-31")).await;
+    let report = app.remind().await;
+    assert_eq!((report.done, report.failed), (0, 1));
+    let connections = sink.connections();
+    let report = app.remind().await;
+    assert_eq!(report.skipped.get("settings"), Some(&2));
+    assert_eq!(sink.connections(), connections, "the account must not get locked");
+    let rows = deliveries(&app).await;
+    assert_eq!(rows.iter().map(|row| (row.1.as_str(), row.2)).collect::<Vec<_>>(), [("pending", 0), ("pending", 0)]);
+
+    let good = app.another(mailer_to(&sink.url()), None).await;
+    app.app.clock.advance(TimeDelta::minutes(11));
+    assert_eq!(tick(&good).await.done, 2);
+}
+
+// case E11: the address counts at the time of sending.
+#[tokio::test]
+async fn a_changed_address_gets_the_mail_that_waits() {
+    let (app, sink) = with_sink().await;
+    app.open_environment("竹简-预训练", "2025-04-01", Some("2026-03-31")).await;
+    sink.script([Some(Fault::code(At::Mail, 451)), Some(Fault::code(At::Mail, 451))]);
+    assert_eq!(tick(&app.app).await.done, 0);
+    sql(&app, "update person set email = 'new@palmfan.example' where email = 'owner@palmfan.example'").await;
+    app.app.clock.advance(TimeDelta::minutes(2));
+    assert_eq!(tick(&app.app).await.done, 2);
+    let recipients: Vec<String> = sink.messages().into_iter().flat_map(|message| message.rcpt_to).collect();
+    assert_eq!(recipients, ["new@palmfan.example", "checker@palmfan.example"]);
+}
+
+// A date that moves while its mail waits takes the mail back, and back again brings it again.
+#[tokio::test]
+async fn a_mail_that_waits_is_taken_back_when_its_date_moves() {
+    let (app, sink) = with_sink().await;
+    app.open_environment("竹简-预训练", "2025-04-01", Some("2026-03-31")).await;
+    sink.script([Some(Fault::code(At::Mail, 451)), Some(Fault::code(At::Mail, 451))]);
+    tick(&app.app).await;
+    sql(&app, "update deadline set due_on = '2026-12-31'").await;
+    app.app.clock.advance(TimeDelta::minutes(2));
+    let report = tick(&app.app).await;
+    assert_eq!((report.done, report.skipped.get("withdrawn")), (0, Some(&2)));
+    assert_eq!(states(&deliveries(&app).await), ["cancelled", "cancelled"]);
+    sql(&app, "update deadline set due_on = '2026-03-31'").await;
+    assert_eq!(tick(&app.app).await.done, 2);
+    assert_eq!(sink.messages().len(), 2);
+}
+
+// Mail is not set up: each mail lies in the outbox once and counts as waiting; it goes when there is a server, unless a
+// later step has taken its place.
+#[tokio::test]
+async fn without_a_server_mails_wait_in_the_outbox_and_go_later() {
+    let app = TestApp::new().await;
+    app.open_environment("甲", "2025-04-01", Some("2026-03-31")).await;
+    let folder = app.folder().join("outbox");
+    let outbox = Mailer::Directory(Outbox { path: folder.clone(), from: from() });
+    let waiting = app.another(outbox, None).await;
+    let files = || {
+        let mut names: Vec<String> =
+            folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    for _ in 0..3 {
+        let report = tick(&waiting).await;
+        assert_eq!((report.done, report.failed, report.skipped.get("outbox")), (0, 0, Some(&2)));
+        assert_eq!(files().len(), 2);
+    }
+    let rows = deliveries(&app).await;
+    assert_eq!((states(&rows), rows[0].3.as_deref()), (vec!["pending", "pending"], Some("outbox")));
+
+    app.go_to("2026-03-24");
+    let report = tick(&waiting).await;
+    assert_eq!((report.skipped.get("superseded"), report.skipped.get("outbox")), (Some(&2), Some(&2)));
+    assert_eq!(files().len(), 4, "the next step is another mail");
+    assert_eq!(tick(&waiting).await.skipped.get("outbox"), Some(&2));
+
+    app.go_to("2026-03-25");
+    let sink = SmtpSink::start().await;
+    let set_up = app.another(mailer_to(&sink.url()), None).await;
+    let report = tick(&set_up).await;
+    assert_eq!((report.done, report.skipped.len()), (2, 0));
+    assert!(sink.messages()[0].subject().starts_with("【还有 6 天】"), "{}", sink.messages()[0].subject());
+    assert_eq!(sink.messages().len(), 2);
+}

@@ -1,0 +1,342 @@
+//! Environments on the pages, as a person meets them.
+
+use axum::http::StatusCode;
+use rentroll::actor::Role;
+use rentroll::dates::Cycle;
+use rentroll::environments::environment;
+use rentroll::environments::term::{self, NewTerm};
+
+use super::day;
+use crate::harness::{Browser, TestApp};
+
+async fn english(app: &TestApp) -> Browser {
+    let browser = app.sign_in(Role::Administrator).await;
+    browser.post("/language", &[("locale", "en"), ("to", "/")]).await;
+    browser
+}
+
+const NEW: &[(&str, &str)] = &[
+    ("project", "竹简大模型"),
+    ("name", "竹简-预训练"),
+    ("provider", "苇塘云"),
+    ("tier", "H800×8"),
+    ("owner", "bailu@palmfan.example"),
+    ("starts_on", "2026-03-17"),
+    ("ends_on", "2027-03-16"),
+    ("cycle", "yearly"),
+    ("price", "68000"),
+    ("quantity", "4"),
+];
+
+// case R09 (the default first day), case A10: the page says what is made with it, asks once, and a double click is one act.
+#[tokio::test]
+async fn an_environment_is_opened_after_the_page_said_what_is_made_with_it() {
+    let app = TestApp::at("2026-04-26T17:30:00Z").await;
+    let browser = english(&app).await;
+    let form = browser.get("/environments/new").await;
+    assert_eq!(form.form("/environments").1["starts_on"], "2026-04-27", "today in Shanghai");
+
+    let asked = browser.submit("/environments/new", "/environments", NEW).await;
+    assert_eq!(asked.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(
+        asked.texts(".notice li"),
+        [
+            "Project \"竹简大模型\"",
+            "Provider \"苇塘云\"",
+            "Tier \"H800×8\" of 苇塘云",
+            "Person without a log-in: bailu@palmfan.example"
+        ]
+    );
+    let (_, agreed) = asked.form("/environments");
+    let agreed: Vec<(&str, &str)> = agreed.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let first = browser.post("/environments", &agreed).await;
+    let second = browser.post("/environments", &agreed).await;
+    assert_eq!((first.status, second.location()), (StatusCode::SEE_OTHER, first.location()));
+
+    let page = browser.get(&first.location()).await;
+    assert_eq!(page.status, StatusCode::OK);
+    assert!(page.texts("h1")[0].starts_with("竹简-预训练"));
+    assert!(page.texts(".lead")[0].contains("Tue 16 Mar 2027"), "{:?}", page.texts(".lead"));
+    assert_eq!(page.rows("table.terms")[0][1..3], ["2026-03-17", "2027-03-16"]);
+    assert!(page.text().contains("272,000.00 CNY (agreed)"));
+    let opened = app.actions().await.iter().filter(|action| *action == "environment.opened").count();
+    assert_eq!(opened, 1);
+}
+
+// case R08, case E07, case R24, case I16: what cannot be comes back with everything that was typed.
+#[tokio::test]
+async fn what_cannot_be_comes_back_with_what_was_typed() {
+    let app = TestApp::new().await;
+    let browser = english(&app).await;
+    for (field, value, message) in [
+        ("name", "   ", "Something must stand here."),
+        ("name", "a\r\nBcc: x@evil", "This must stay on one line: it contains a line break (U+000D)."),
+        ("name", "A\0B", "This contains a NUL character (U+0000), which cannot be stored; remove it."),
+        ("ends_on", "2027-02-29", "\"2027-02-29\" is not in the calendar; write a real day, like 2026-12-01."),
+        ("price", "-1", "-1 is below zero; write 0 or more, or leave it empty if it is not known."),
+    ] {
+        let mut fields = NEW.to_vec();
+        fields.retain(|(name, _)| *name != field);
+        fields.push((field, value));
+        let answer = browser.submit("/environments/new", "/environments", &fields).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{field}");
+        assert_eq!(answer.texts(".field-error"), [message]);
+        assert_eq!(answer.form("/environments").1["tier"], "H800×8");
+    }
+    assert!(!app.actions().await.contains(&"environment.opened".to_owned()));
+}
+
+// case R07
+#[tokio::test]
+async fn a_form_saved_without_a_change_changes_nothing_at_any_hour() {
+    let app = TestApp::new().await;
+    let term = NewTerm {
+        cycle: Cycle::MONTHLY,
+        price: Some("9800.50".parse().unwrap()),
+        currency: Some("CNY".parse().unwrap()),
+        ..NewTerm::between(day("2026-01-01"), Some(day("2026-03-31")))
+    };
+    let environment = app.open_environment_with("竹简-预训练", term).await;
+    let mut read = app.read().await;
+    let before = term::last(read.connection(), environment.id).await.unwrap();
+    app.add_user("saver@palmfan.example", Role::Administrator).await;
+    let history = app.history().await.len();
+    for time in ["2026-03-16T17:00:00Z", "2026-03-17T00:00:00Z", "2026-03-17T07:00:00Z", "2026-03-17T15:30:00Z"] {
+        app.app.clock.set(time.parse().unwrap());
+        let browser = app.browser();
+        browser.sign_in("saver@palmfan.example").await;
+        let saved = browser.submit(&format!("/terms/{}/edit", before.id), &format!("/terms/{}", before.id), &[]).await;
+        assert_eq!(saved.status, StatusCode::SEE_OTHER, "{}", saved.text());
+        let path = format!("/environments/{}", environment.id);
+        let saved = browser.submit(&format!("{path}/edit"), &path, &[]).await;
+        assert_eq!(saved.status, StatusCode::SEE_OTHER, "{}", saved.text());
+    }
+    let mut read = app.read().await;
+    assert_eq!(term::last(read.connection(), environment.id).await.unwrap(), before);
+    assert_eq!(environment::get(read.connection(), environment.id).await.unwrap(), environment);
+    let actions = app.actions().await.split_off(history);
+    assert!(actions.iter().all(|action| action == "user.signed_in"), "{actions:?}");
+}
+
+// case C01
+#[tokio::test]
+async fn a_second_editor_sees_both_versions_and_loses_nothing() {
+    let app = TestApp::new().await;
+    let environment = app.open_environment("竹简-预训练", "2026-01-01", Some("2026-03-31")).await;
+    let browser = english(&app).await;
+    let path = format!("/environments/{}", environment.id);
+    let page = browser.get(&format!("{path}/edit")).await;
+    let first = browser.submit(&format!("{path}/edit"), &path, &[("labels", "team=a"), ("reason", "new team")]).await;
+    assert_eq!(first.status, StatusCode::SEE_OTHER);
+    let (_, mut late) = page.form(&path);
+    late.insert("note".to_owned(), "mine".to_owned());
+    let late: Vec<(&str, &str)> = late.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let answer = browser.post(&path, &late).await;
+    assert_eq!(answer.status, StatusCode::CONFLICT);
+    assert_eq!(answer.rows(".form-errors table"), [["Labels", "team=a", ""], ["Note", "", "mine"]]);
+    let (_, again) = answer.form(&path);
+    assert_eq!(again["note"], "mine");
+    let again: Vec<(&str, &str)> = again.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    assert_eq!(
+        browser.post(&path, &again).await.status,
+        StatusCode::SEE_OTHER,
+        "now it starts from the present version"
+    );
+
+    let mut read = app.read().await;
+    let term = term::last(read.connection(), environment.id).await.unwrap();
+    let path = format!("/terms/{}", term.id);
+    let page = browser.get(&format!("{path}/edit")).await;
+    browser.submit(&format!("{path}/edit"), &path, &[("ends_on", "2026-06-30")]).await;
+    let (_, mut late) = page.form(&path);
+    late.insert("notice".to_owned(), "30 days".to_owned());
+    let late: Vec<(&str, &str)> = late.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let answer = browser.post(&path, &late).await;
+    assert_eq!(answer.status, StatusCode::CONFLICT);
+    let rows = answer.rows(".form-errors table");
+    assert_eq!(rows, [["Ends on", "2026-06-30", "2026-03-31"], ["Notice", "", "30 days"]]);
+}
+
+// case R24, case C03: the page shows what the renewal comes to, and saves exactly that, once.
+#[tokio::test]
+async fn a_renewal_shows_its_last_day_and_cost_before_it_is_saved() {
+    let app = TestApp::new().await;
+    let term = NewTerm {
+        cycle: Cycle::MONTHLY,
+        quantity: 4.into(),
+        price: Some(68_000.into()),
+        currency: Some("CNY".parse().unwrap()),
+        ..NewTerm::between(day("2026-01-31"), Some(day("2026-03-30")))
+    };
+    let environment = app.open_environment_with("竹简-预训练", term).await;
+    let browser = english(&app).await;
+    let path = format!("/environments/{}", environment.id);
+    let page = browser.get(&format!("{path}/renewals/new")).await;
+    assert_eq!(
+        page.texts(".preview p"),
+        ["New last day Sat 30 May 2026, about 544,000.00 CNY for the term", "2026-03-31 – 2026-05-30 · 2 cycles"]
+    );
+    let asked = browser.get(&format!("{path}/renewals/new?cycles=12&price=61000")).await;
+    assert!(asked.texts(".preview p")[0].contains("Tue 30 Mar 2027, about 2,928,000.00 CNY"));
+    let odd = browser.get(&format!("{path}/renewals/new?ends_on=2026-04-10")).await;
+    assert_eq!(odd.texts(".preview p")[0], "New last day Fri 10 Apr 2026; the cost is unknown");
+
+    let wrong = browser.submit(&format!("{path}/renewals/new"), "/renewals", &[("cycles", "0")]).await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(wrong.texts(".field-error").len(), 1);
+    let (_, fields) = asked.form("/renewals");
+    let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    for _ in 0..2 {
+        let saved = browser.post(&format!("{path}/renewals"), &fields).await;
+        assert_eq!(saved.status, StatusCode::SEE_OTHER, "{}", saved.text());
+    }
+    let shown = browser.get(&path).await;
+    let terms = shown.rows("table.terms");
+    assert_eq!((terms.len(), terms[1][2].as_str(), terms[1][7].as_str()), (2, "2027-03-30", "61,000.00 CNY"));
+    assert!(shown.texts(".history li p")[0..].iter().any(|it| it.contains("renewed 竹简-预训练 to 2027-03-30")));
+}
+
+#[tokio::test]
+async fn quantity_end_resume_and_void_have_their_pages() {
+    let app = TestApp::new().await;
+    let environment = app.open_environment("竹简-预训练", "2026-01-01", Some("2026-03-31")).await;
+    let browser = english(&app).await;
+    let path = format!("/environments/{}", environment.id);
+    let scale = [("quantity", "6"), ("changes_on", "2026-03-10"), ("reason", "more data")];
+    let saved = browser.submit(&format!("{path}/scale-changes"), "/scale-changes", &scale).await;
+    assert_eq!(saved.status, StatusCode::SEE_OTHER, "{}", saved.text());
+    let shown = browser.get(&path).await;
+    assert_eq!(shown.rows("table.scale"), [["2026-03-10", "1", "6", "administrator", "more data"]]);
+
+    let late = browser.submit(&format!("{path}/end"), "/end", &[("ended_on", "2026-04-01")]).await;
+    assert_eq!(late.status, StatusCode::UNPROCESSABLE_ENTITY);
+    browser.submit(&format!("{path}/end"), "/end", &[("ended_on", "2026-03-20"), ("reason", "done")]).await;
+    let shown = browser.get(&path).await;
+    assert_eq!(shown.texts("h1 .state"), ["Ended"]);
+    assert!(shown.texts(".lead")[0].contains("20 Mar 2026"));
+    browser.submit(&format!("{path}/end"), "/resume", &[]).await;
+    assert_eq!(browser.get(&path).await.texts("h1 .state"), ["Active"]);
+    browser.submit(&format!("{path}/void"), "/void", &[("reason", "twice")]).await;
+    assert_eq!(browser.get(&path).await.texts("h1 .state"), ["Voided"]);
+    assert!(browser.get("/environments").await.texts(".empty").len() == 1);
+}
+
+// case X06, case X10, case X03
+#[tokio::test]
+async fn the_file_has_the_rows_of_the_filter_in_the_order_of_the_page() {
+    let app = TestApp::new().await;
+    for number in 0..53 {
+        app.open_environment(&format!("训练{number:02}"), "2026-01-01", Some("2026-03-31")).await;
+    }
+    app.open_environment("推理", "2026-01-01", Some("2026-03-20")).await;
+    let browser = english(&app).await;
+    let first = browser.get("/environments?q=训练").await;
+    assert_eq!(first.texts(".totals"), ["53 environments, 53 in use"]);
+    let next = first.attributes(".pager a", "href").remove(0);
+    let second = browser.get(&next).await;
+    let mut on_pages: Vec<String> = [first.rows("table.environments"), second.rows("table.environments")]
+        .concat()
+        .into_iter()
+        .map(|row| row[0].clone())
+        .collect();
+    assert_eq!((on_pages.len(), second.attributes(".pager a", "href").len()), (53, 0));
+    let href = second.attributes(".exports a", "href").remove(0);
+    let file = browser.get(&href).await;
+    let text = file.text();
+    let lines: Vec<&str> = text.trim_start_matches('\u{FEFF}').lines().collect();
+    let in_file: Vec<String> = lines[1..].iter().map(|line| line.split(',').nth(2).unwrap().to_owned()).collect();
+    assert_eq!(in_file, on_pages);
+    on_pages.sort();
+    on_pages.dedup();
+    assert_eq!(on_pages.len(), 53);
+    for ending in ["xlsx", "json"] {
+        let file = browser.get(&format!("/environments.{ending}?q=训练")).await;
+        assert_eq!(file.status, StatusCode::OK);
+    }
+    let terms = browser.get("/terms.csv?q=推理").await.text();
+    assert_eq!(terms.lines().count(), 2);
+}
+
+// case S07
+#[tokio::test]
+async fn the_list_takes_the_same_number_of_queries_for_one_and_for_many() {
+    let app = TestApp::new().await;
+    app.open_environment("环境0", "2026-01-01", Some("2026-03-31")).await;
+    let browser = english(&app).await;
+    let (page, one) = app.queries_of(browser.get("/environments")).await;
+    assert_eq!(page.rows("table.environments").len(), 1);
+    for number in 1..60 {
+        app.open_environment(&format!("环境{number}"), "2026-01-01", Some("2026-03-31")).await;
+    }
+    let (page, many) = app.queries_of(browser.get("/environments")).await;
+    assert_eq!(page.rows("table.environments").len(), 50);
+    assert_eq!(one.len(), many.len(), "{one:?} {many:?}");
+    assert!((5..=12).contains(&many.len()), "{many:?}");
+}
+
+// case P01, case P03
+#[tokio::test]
+async fn another_projects_environment_does_not_exist_and_a_reader_changes_nothing() {
+    let app = TestApp::new().await;
+    let environment = app.open_environment("竹简-预训练", "2026-01-01", Some("2026-03-31")).await;
+    let stranger = app.sign_in(Role::Member).await;
+    let path = format!("/environments/{}", environment.id);
+    assert_eq!(stranger.get(&path).await.status, StatusCode::NOT_FOUND);
+    assert!(!stranger.get("/environments").await.text().contains("竹简"));
+    assert_eq!(stranger.get(&format!("{path}/edit")).await.status, StatusCode::FORBIDDEN, "changes nothing anywhere");
+    for path in ["/environments.csv", "/terms.csv"] {
+        assert!(!stranger.get(path).await.text().contains("竹简"));
+    }
+    let auditor = app.browser();
+    app.add_user("auditor@palmfan.example", Role::Auditor).await;
+    auditor.sign_in("auditor@palmfan.example").await;
+    assert_eq!(auditor.post(&format!("{path}/void"), &[("version", "1")]).await.status, StatusCode::FORBIDDEN);
+}
+
+const HEAD: &str = "project,name,provider,tier,starts_on,ends_on\n";
+
+// case I12: the preview says what would happen; only the second form writes, and it writes what was shown.
+#[tokio::test]
+async fn a_file_is_looked_at_before_it_is_written() {
+    let app = TestApp::new().await;
+    let browser = english(&app).await;
+    assert_eq!(browser.get("/imports/environments").await.status, StatusCode::OK);
+    let bad = format!("{HEAD}竹简,预训练,苇塘云,H800,2026-13-01,\n竹简,推理,苇塘云,H800,2026-01-01,\n");
+    let seen = browser.upload("/imports/environments", &[], ("file", "环境.csv", bad.as_bytes())).await;
+    assert_eq!(seen.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(seen.rows("table.errors")[0][..3], ["2", "starts_on", "2026-13-01"]);
+    assert_eq!(seen.texts(".lead"), ["2 rows: 1 new, 0 known, 1 with problems; 1 new environments"]);
+
+    let good = format!("{HEAD}竹简,预训练,苇塘云,H800,2026-01-01,2026-03-31\n");
+    let seen = browser.upload("/imports/environments", &[], ("file", "C:\\表\\环境.csv", good.as_bytes())).await;
+    assert_eq!(seen.status, StatusCode::OK);
+    assert_eq!(seen.texts("h1"), ["环境.csv"]);
+    assert_eq!(seen.rows("table.rows"), [["2", "new", "竹简", "预训练", "苇塘云 · H800", "2026-01-01", "2026-03-31"]]);
+    assert_eq!(seen.texts(".notice li").len(), 3);
+    assert!(!app.actions().await.contains(&"environment.opened".to_owned()));
+    let (_, fields) = seen.form("/imports/environments/confirm");
+    let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    for _ in 0..2 {
+        let written = browser.post("/imports/environments/confirm", &fields).await;
+        assert_eq!(written.status, StatusCode::SEE_OTHER, "{}", written.text());
+    }
+    assert_eq!(browser.get("/environments").await.rows("table.environments").len(), 1);
+    let history = app.history().await;
+    let imports: Vec<_> = history.iter().filter(|entry| entry.action == "environments.imported").collect();
+    assert_eq!(
+        (imports.len(), imports[0].actor_name.as_str(), imports[0].source.as_str()),
+        (1, "administrator", "import")
+    );
+
+    let gone = browser.post("/imports/environments/confirm", &[("sha256", &"0".repeat(64))]).await;
+    assert_eq!(gone.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let none = browser.upload("/imports/environments", &[], ("file", "", b"")).await;
+    assert_eq!(
+        (none.status, none.texts(".field-error")),
+        (StatusCode::UNPROCESSABLE_ENTITY, vec!["Choose a file.".to_owned()])
+    );
+    let large = vec![b'a'; 20 * 1024 * 1024 + 1];
+    let large = browser.upload("/imports/environments", &[], ("file", "a.csv", &large)).await;
+    assert_eq!(large.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(large.texts(".field-error")[0].contains("larger than 20 MiB"), "{:?}", large.texts(".field-error"));
+}

@@ -1,0 +1,154 @@
+//! Renewals and changes of quantity.
+
+use rentroll::dates::{Cycle, Notice, Renewal};
+use rentroll::deadline::{Closed, Kind};
+use rentroll::environments::environment;
+use rentroll::environments::renewal::{self, NewRenewal, Until};
+use rentroll::environments::scale::{self, NewScaleChange};
+use rentroll::environments::term::{self, NewTerm, Term};
+use rentroll::error::{Error, Result};
+use rentroll::ids::EnvironmentId;
+use rentroll::jobs;
+use rentroll::locale::Locale;
+
+use super::{day, deadlines};
+use crate::harness::TestApp;
+
+async fn renew(app: &TestApp, id: EnvironmentId, until: Until) -> Result<Term> {
+    let mut tx = app.write().await;
+    let environment = environment::get(tx.connection(), id).await?;
+    let last = term::last(tx.connection(), id).await?;
+    let new = NewRenewal { until, ..NewRenewal::same_again(&last, environment.anchor()) };
+    let term = renewal::renew(&mut tx, id, &new).await?;
+    tx.commit().await?;
+    Ok(term)
+}
+
+// case R19, case R20: the 31st comes back after February, through the database and several renewals.
+#[tokio::test]
+async fn a_chain_of_renewals_keeps_its_anchor_day() {
+    let app = TestApp::new().await;
+    let term = NewTerm { cycle: Cycle::MONTHLY, ..NewTerm::between(day("2026-01-31"), Some(day("2026-02-27"))) };
+    let environment = app.open_environment_with("竹简-预训练", term).await;
+    let mut ends = Vec::new();
+    for _ in 0..3 {
+        ends.push(renew(&app, environment.id, Until::Cycles(1)).await.unwrap().ends_on.unwrap().to_string());
+    }
+    assert_eq!(ends, ["2026-03-30", "2026-04-29", "2026-05-30"]);
+}
+
+// case R24, case R05 (the old deadline is closed), case A10, case A11
+#[tokio::test]
+async fn a_renewal_is_a_new_term_with_its_own_deadlines_and_one_sentence() {
+    let app = TestApp::at("2028-02-01T02:00:00Z").await;
+    let term = NewTerm {
+        cycle: Cycle::YEARLY,
+        notice: Notice::parse("30 days").unwrap(),
+        ..NewTerm::between(day("2027-03-01"), Some(day("2028-02-29")))
+    };
+    let environment = app.open_environment_with("竹简-预训练", term).await;
+    let renewed = renew(&app, environment.id, Until::Cycles(1)).await.unwrap();
+    assert_eq!((renewed.number, renewed.ends_on), (2, Some(day("2029-02-28"))));
+    assert_eq!(
+        deadlines(&app, environment.id).await,
+        [
+            (Kind::CancelBy, "2028-01-30".to_owned(), Some(Closed::Renewed)),
+            (Kind::Expiry, "2028-02-29".to_owned(), Some(Closed::Renewed)),
+            (Kind::CancelBy, "2029-01-29".to_owned(), None),
+            (Kind::Expiry, "2029-02-28".to_owned(), None),
+        ]
+    );
+    let history = app.history().await;
+    let renewals: Vec<_> = history.iter().filter(|entry| entry.action == "term.renewed").collect();
+    assert_eq!(renewals.len(), 1, "one act, one entry");
+    assert!(renewals[0].sentence(&Locale::En).contains("2029-02-28"), "{}", renewals[0].sentence(&Locale::En));
+}
+
+// case C03: two people renew the same term.
+#[tokio::test]
+async fn the_second_renewal_of_the_same_term_is_refused() {
+    let app = TestApp::new().await;
+    let term = NewTerm { cycle: Cycle::MONTHLY, ..NewTerm::between(day("2026-03-01"), Some(day("2026-03-31"))) };
+    let environment = app.open_environment_with("竹简-预训练", term).await;
+    let mut read = app.read().await;
+    let first = term::last(read.connection(), environment.id).await.unwrap();
+    renew(&app, environment.id, Until::Cycles(1)).await.unwrap();
+    let mut tx = app.write().await;
+    let error = renewal::renew(&mut tx, environment.id, &NewRenewal::same_again(&first, 1)).await.unwrap_err();
+    assert!(matches!(&error, Error::Conflict(message) if message.key == "error-renewal-done"), "{error}");
+}
+
+// case C05, case A02: as often as the job runs, and after downtime, each missing term once.
+#[tokio::test]
+async fn automatic_renewals_are_written_once_each() {
+    let app = TestApp::at("2026-03-31T02:00:00Z").await;
+    let term = NewTerm {
+        cycle: Cycle::MONTHLY,
+        renewal: Renewal::Automatic,
+        ..NewTerm::between(day("2026-03-01"), Some(day("2026-03-31")))
+    };
+    let environment = app.open_environment_with("竹简-预训练", term).await;
+    let due = async || {
+        let mut read = app.read().await;
+        let today = read.today();
+        renewal::due_automatically(read.connection(), today).await.unwrap()
+    };
+    assert_eq!(due().await, [], "the last day is not over yet");
+    app.go_to("2026-05-10");
+    assert_eq!(due().await, [environment.id]);
+    for done in [1, 0] {
+        let report = jobs::run(&app.app, jobs::find("renewals").unwrap(), None).await.unwrap();
+        assert_eq!((report.done, report.failed), (done, 0));
+    }
+    let renewed: Vec<_> = app.history().await.into_iter().filter(|entry| entry.action == "term.renewed").collect();
+    assert_eq!((renewed.len(), renewed[0].actor_name.as_str()), (2, "system: renewals"));
+    assert_eq!(due().await, []);
+    let mut read = app.read().await;
+    let last = term::last(read.connection(), environment.id).await.unwrap();
+    assert_eq!((last.number, last.ends_on), (3, Some(day("2026-05-31"))));
+}
+
+async fn resize(app: &TestApp, id: EnvironmentId, on: &str, quantity: i64) -> Result<environment::Environment> {
+    let mut tx = app.app.write(&app.operator().because("月底赶训练")).await?;
+    let reason = "月底赶训练".parse().expect("a reason");
+    let new = NewScaleChange { changes_on: day(on), quantity: quantity.into(), reason };
+    let environment = scale::record(&mut tx, id, &new).await?;
+    tx.commit().await?;
+    Ok(environment)
+}
+
+#[tokio::test]
+async fn a_change_of_quantity_is_kept_with_before_after_who_and_why() {
+    let app = TestApp::new().await;
+    let environment = app.open_environment("竹简-预训练", "2026-01-01", Some("2026-03-31")).await;
+    resize(&app, environment.id, "2026-02-01", 4).await.unwrap();
+    let after = resize(&app, environment.id, "2026-03-10", 6).await.unwrap();
+    assert_eq!(after.quantity, 6.into());
+    let mut read = app.read().await;
+    let changes = scale::of_environment(read.connection(), environment.id).await.unwrap();
+    let told: Vec<_> = changes
+        .iter()
+        .map(|it| (it.changes_on.to_string(), it.quantity_before.to_string(), it.quantity_after.to_string()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("2026-03-10".to_owned(), "4".to_owned(), "6".to_owned()),
+            ("2026-02-01".to_owned(), "1".to_owned(), "4".to_owned()),
+        ]
+    );
+    assert_eq!((changes[0].reason.as_str(), changes[0].person_name.as_str()), ("月底赶训练", "command line (test)"));
+    assert_eq!(term::last(read.connection(), environment.id).await.unwrap().quantity, 1.into(), "as it began");
+    let entry = &app.history().await[0];
+    assert_eq!(entry.action, "scale.changed");
+    assert_eq!(
+        entry.sentence(&Locale::En),
+        "The command line (test) changed 竹简-预训练 from 4 to 6. Reason: 月底赶训练"
+    );
+    for (on, key) in [("2026-03-17", "error-scale-ahead"), ("2026-03-01", "error-scale-order")] {
+        let error = resize(&app, environment.id, on, 8).await.unwrap_err();
+        assert!(matches!(&error, Error::Invalid(errors) if errors.0[0].message.key == key), "{on}: {error}");
+    }
+    let next = renew(&app, environment.id, Until::Day(day("2026-06-30"))).await.unwrap();
+    assert_eq!(next.quantity, 6.into(), "a renewal goes on with what is in use");
+}

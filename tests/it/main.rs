@@ -1,0 +1,22 @@
+//! The one integration binary: stories over the whole program, and the rules of the house.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod access;
+mod catalog;
+mod cli;
+mod commit;
+mod deadlines;
+mod environments;
+mod harness;
+mod history;
+mod kernel;
+mod ledger;
+mod licences;
+mod mail;
+mod outputs;
+mod pages;
+mod rates;
+mod server;
+mod tidy;
+mod values;
