@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use anyhow::Result;
 
@@ -19,6 +20,7 @@ struct Shared {
     taken: AtomicU32,
     connections: AtomicU32,
     latest: Mutex<Vec<u8>>,
+    called_at: Mutex<Option<Instant>>,
 }
 
 impl Sink {
@@ -32,6 +34,7 @@ impl Sink {
             for stream in listener.incoming().flatten() {
                 let keeper = Arc::clone(&keeper);
                 keeper.connections.fetch_add(1, Ordering::Relaxed);
+                keeper.called_at.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
                 // Whoever breaks off is heard of by the count of messages.
                 std::thread::spawn(move || converse(stream, &keeper).ok());
             }
@@ -42,6 +45,11 @@ impl Sink {
     /// Messages since the last call, and connections.
     pub fn taken(&self) -> (u32, u32) {
         (self.shared.taken.swap(0, Ordering::Relaxed), self.shared.connections.swap(0, Ordering::Relaxed))
+    }
+
+    /// When somebody connected for the first time since the last call.
+    pub fn called_at(&self) -> Option<Instant> {
+        self.shared.called_at.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// The last message, without its final dot.
