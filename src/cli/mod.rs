@@ -24,6 +24,7 @@ use clap::{Parser, Subcommand};
 
 use crate::config::Config;
 use console::{Console, Refused, Report};
+use tokio::runtime;
 
 /// What was typed.
 #[derive(Debug, Parser)]
@@ -65,10 +66,15 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     };
     let console = Console::new(line.config.command_locale(), line.json);
     let result = logging::start(&line.config.log).map_err(Refused::Say).and_then(|()| {
-        // More threads than processors would only cost memory.
-        let runtime =
-            tokio::runtime::Runtime::new().map_err(|cause| Refused::Error(anyhow::Error::new(cause).into()))?;
-        let result = runtime.block_on(obey(&line.config, &console, line.command.unwrap_or(Command::Serve)));
+        let command = line.command.unwrap_or(Command::Serve);
+        // A command does one thing after the other: on one thread it is not woken across threads at every answer of the database
+        // and the mail server. The server has as many threads as the machine has processors; more would only cost memory.
+        let mut runtime = match command {
+            Command::Serve => runtime::Builder::new_multi_thread(),
+            _ => runtime::Builder::new_current_thread(),
+        };
+        let runtime = runtime.enable_all().build().map_err(|cause| Refused::Error(anyhow::Error::new(cause).into()))?;
+        let result = runtime.block_on(obey(&line.config, &console, command));
         // A thread that still blocks on a file must not keep the program.
         runtime.shutdown_background();
         result
