@@ -48,32 +48,45 @@ create table delivery (
     lease_until     timestamptz,
     -- What the server said last; 'outbox' while it waits in the folder because no mail server is set up.
     reply           text,
-    -- What was written last: evidence, and the same bytes where a copy has to be sent.
-    subject         text,
-    body_text       text,
-    body_html       text,
-    written_at      timestamptz,
     sent_at         timestamptz,
     created_at      timestamptz not null,
+    -- Whether it can still be tried. A lease does not change it, and so touches no index.
+    open            boolean not null generated always as (state in ('pending', 'leased')) stored,
     constraint delivery_pkey primary key (id),
     constraint delivery_environment foreign key (project_id, environment_id) references environment (project_id, id),
     constraint delivery_escalates foreign key (escalates) references delivery,
-    constraint delivery_escalated_once unique (escalates, person_id),
     constraint delivery_state check (state in ('pending', 'leased', 'sent', 'bounced', 'cancelled', 'dead')),
     constraint delivery_lease check ((state = 'leased') = (lease_token is not null)),
     constraint delivery_sent check ((state = 'sent') = (sent_at is not null))
-);
-create index delivery_next on delivery (next_at, id) where state in ('pending', 'leased');
+) with (fillfactor = 60);
+create unique index delivery_escalated_once on delivery (escalates, person_id) where escalates is not null;
+create index delivery_next on delivery (next_at, id) where open;
 create index delivery_person on delivery (person_id, created_at desc);
 create index delivery_environment on delivery (environment_id, created_at desc);
 alter table reminder add constraint reminder_delivery_id foreign key (delivery_id) references delivery;
 select app_machine('delivery');
 select app_scope('delivery', 'project_id = any ((select app_projects())::bigint[])');
 
+-- What was written last: evidence, and the same bytes where a copy has to be sent. Apart from the delivery, whose row changes
+-- with every try.
+create table delivery_message (
+    delivery_id  uuid not null references delivery,
+    -- The delivery's.
+    project_id   bigint,
+    subject      text not null,
+    body_text    text not null,
+    body_html    text not null,
+    written_at   timestamptz not null,
+    constraint delivery_message_pkey primary key (delivery_id)
+);
+select app_machine('delivery_message');
+select app_scope('delivery_message', 'project_id = any ((select app_projects())::bigint[])');
+
 -- What the mail server said, every time.
 create table attempt (
     id           bigint generated always as identity,
-    project_id   bigint references project,
+    -- The delivery's.
+    project_id   bigint,
     delivery_id  uuid not null references delivery,
     worker       text not null,
     started_at   timestamptz not null,

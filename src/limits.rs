@@ -146,16 +146,16 @@ pub const OUTBOX_DAYS: i64 = 90;
 // ---- reminders (`docs/model.md` 7) ---------------------------------------------------------------------------------------
 
 /// Deliveries that one worker claims at once, under one lease of five minutes.
-pub const MAIL_BATCH: i64 = 100;
+pub const MAIL_BATCH: i64 = 200;
 /// A message is begun only so long after the claim: the longest conversation (about four minutes) then still ends within
 /// the lease.
 pub const MAIL_BEGIN_TIME: Duration = Duration::from_secs(45);
 /// While batches take less than this, the next one is written while one is being sent.
 pub const MAIL_QUICK_TIME: Duration = Duration::from_secs(5);
-/// What was sent is booked after so many messages, so that a crash leaves few in doubt.
+/// Sent messages that are booked at once; so many more may be sent meanwhile, and then sending waits.
 pub const MAIL_BOOK_COUNT: usize = 100;
-/// What was sent is booked at the latest after this, for the same reason.
-pub const MAIL_BOOK_TIME: Duration = Duration::from_millis(250);
+/// A booking waits so long for more, and no longer, so that a crash leaves few in doubt.
+pub const MAIL_BOOK_TIME: Duration = Duration::from_millis(25);
 /// The wait after the first failure for now; it is four times as long after each further one.
 pub const MAIL_RETRY_FIRST: TimeDelta = TimeDelta::minutes(1);
 /// The longest wait between two tries.

@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::delivery::Claim;
+use super::claim::Claim;
 use crate::audit::{Change, Object};
 use crate::error::Result;
 use crate::ids::{EnvironmentId, ProjectId};
@@ -140,6 +140,14 @@ pub struct Booked {
     pub outbox: i64,
 }
 
+impl std::ops::AddAssign for Booked {
+    fn add_assign(&mut self, more: Self) {
+        self.sent += more.sent;
+        self.failed += more.failed;
+        self.outbox += more.outbox;
+    }
+}
+
 /// Writes down what came of some tries: the delivery's state, on the condition that the lease still holds; the attempt; for
 /// what was sent an entry in the history; for what bounced a delivery to those in charge. One statement each for all.
 pub async fn book(tx: &mut Tx, attempts: &[Attempt], worker: &str) -> Result<Booked> {
@@ -240,7 +248,7 @@ async fn escalate(tx: &mut Tx, bounced: &[Uuid]) -> Result<()> {
                                   then 'manager' else 'administrator' end
          ) c
          where v.id = any ($1)
-         on conflict on constraint delivery_escalated_once do nothing",
+         on conflict (escalates, person_id) where escalates is not null do nothing",
         bounced,
         today,
         now,
@@ -308,6 +316,7 @@ mod tests {
         let claim = Claim {
             id: Uuid::nil(),
             token: Uuid::nil(),
+            project: None,
             address: "li@example.com".to_owned(),
             attempts,
             ambiguous: 0,

@@ -1,8 +1,7 @@
 //! One try chain to one person about one environment.
 //!
-//! Due reminders are [`gather`]ed into deliveries; a worker [`claim`]s some, commits, and only then speaks SMTP; what the server
-//! said is booked ([`super::attempt`]) on the condition that the lease still holds. The lease alone goes by the database's own clock
-//! (`now()`), because it must hold between machines whose clocks differ. No transaction is open while a mail is sent.
+//! Due reminders are [`gather`]ed into deliveries; a worker claims some ([`super::claim`]), commits, and only then speaks SMTP
+//! ([`super::post`]); what the server said is booked ([`super::attempt`]) on the condition that the lease still holds.
 //!
 //! Bound: a message reaches the server at most once, and once more for every try that nobody can vouch for (at most two
 //! resends) and for every crash inside a try. All copies carry the same Message-ID and bytes.
@@ -10,13 +9,12 @@
 //! A delivery's reminders are found by a `case`, not by `coalesce(escalates, id)`: under row-level security PostgreSQL takes
 //! `coalesce` for a function that could leak, and then reads the whole table rather than its index.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::reminder::told_days;
-use super::reminder_mail::Written;
 use crate::error::Result;
 use crate::ids::{EnvironmentId, PersonId, ProjectId};
 use crate::limits;
@@ -140,9 +138,10 @@ pub async fn gather(tx: &mut Tx, is_time: bool, worker: &str) -> Result<Gathered
 
 /// Keeps every delivery that waits from being claimed until this transaction ends; one that is being claimed is not among them.
 async fn hold_waiting(tx: &mut Tx) -> Result<Vec<Uuid>> {
-    let waiting = sqlx::query_scalar!("select id from delivery where state = 'pending' for update skip locked")
-        .fetch_all(tx.connection())
-        .await?;
+    let waiting =
+        sqlx::query_scalar!("select id from delivery where open and state = 'pending' for update skip locked")
+            .fetch_all(tx.connection())
+            .await?;
     Ok(waiting)
 }
 
@@ -223,7 +222,7 @@ pub async fn withdraw(tx: &mut Tx, worker: &str) -> Result<i64> {
     let count = sqlx::query_scalar!(
         r#"with stale as (
                update delivery v set state = 'cancelled', reply = 'withdrawn'
-               where v.state = 'pending' and not exists (
+               where v.open and v.state = 'pending' and not exists (
                    select 1
                    from reminder r
                    join deadline d on d.id = r.deadline_id
@@ -250,9 +249,12 @@ pub async fn withdraw(tx: &mut Tx, worker: &str) -> Result<i64> {
 /// Lets what failed for now be tried again at once. What may have arrived still waits.
 pub async fn retry_now(tx: &mut Tx) -> Result<()> {
     let now = tx.now();
-    sqlx::query!("update delivery set next_at = $1 where state = 'pending' and ambiguous = 0 and next_at > $1", now)
-        .execute(tx.connection())
-        .await?;
+    sqlx::query!(
+        "update delivery set next_at = $1 where open and state = 'pending' and ambiguous = 0 and next_at > $1",
+        now
+    )
+    .execute(tx.connection())
+    .await?;
     Ok(())
 }
 
@@ -278,7 +280,7 @@ pub async fn waiting(read: &mut Read) -> Result<Waiting> {
                   count(*) filter (where reply is distinct from 'outbox' and next_at <= $1) as "ready!",
                   coalesce((select outcome = 'configuration' and finished_at > $2 from attempt order by id desc limit 1), false)
                       as "refused!"
-           from delivery where state = 'pending'"#,
+           from delivery where open and state = 'pending'"#,
         now,
         now - limits::MAIL_REST_TIME,
     )
@@ -301,182 +303,10 @@ pub async fn late(read: &mut Read) -> Result<Late> {
     let before = read.now() - limits::MAIL_LATE_TIME;
     let row = sqlx::query!(
         r#"select count(*) as "count!", min(created_at) as since from delivery
-           where state in ('pending', 'leased') and created_at < $1 and reply is distinct from 'outbox'"#,
+           where open and created_at < $1 and reply is distinct from 'outbox'"#,
         before,
     )
     .fetch_one(read.connection())
     .await?;
     Ok(Late { count: row.count, since: row.since })
-}
-
-/// A delivery under this worker's lease.
-#[derive(Debug, Clone)]
-pub struct Claim {
-    /// Its id; part of the Message-ID.
-    pub id: Uuid,
-    /// The lease.
-    pub token: Uuid,
-    /// The address, read at the claim.
-    pub address: String,
-    /// Tries, this one included.
-    pub attempts: i32,
-    /// Tries of which nobody can say whether they arrived.
-    pub ambiguous: i32,
-    /// The first try that failed for now.
-    pub tried_since: Option<DateTime<Utc>>,
-    /// What may already have arrived: a copy must be the same bytes.
-    pub written: Option<Written>,
-}
-
-/// What [`claim`] took.
-#[derive(Debug, Clone, Default)]
-pub struct Claimed {
-    /// What this worker may send.
-    pub claims: Vec<Claim>,
-    /// What had nothing to say any more.
-    pub cancelled: i64,
-}
-
-/// Takes what is due to be tried, the longest waiting first, under a new lease, together with what others
-/// dropped. What has nothing to say any more, or nobody to go to, is cancelled here.
-///
-/// `outbox`: the mail would only be written to the folder, so what lies there already is left.
-pub async fn claim(tx: &mut Tx, outbox: bool, worker: &str) -> Result<Claimed> {
-    let (now, token) = (tx.now(), Uuid::new_v4());
-    let rows = sqlx::query!(
-        r#"with free as (
-               select v.id, v.state = 'leased' as dropped
-               from delivery v
-               where v.channel = 'mail'
-                 and ((v.state = 'pending' and v.next_at <= $1 and not ($2 and v.reply is not distinct from 'outbox'))
-                      or (v.state = 'leased' and v.lease_until < now()))
-               order by v.next_at, v.id limit $3 for update of v skip locked
-           ), logged as (
-               insert into attempt (project_id, delivery_id, worker, started_at, finished_at, phase, outcome, reply)
-               select v.project_id, v.id, $5, $1, $1, 'lease', 'ambiguous', 'the worker did not come back'
-               from delivery v join free on free.id = v.id where free.dropped
-           )
-           update delivery v
-           set state = 'leased', lease_token = $4, lease_until = now() + interval '5 minutes', attempts = v.attempts + 1,
-               address = (select p.email from person p where p.id = v.person_id)
-           from free where v.id = free.id
-           returning v.id, v.attempts, v.ambiguous, v.tried_since, v.address, v.next_at, v.subject, v.body_text, v.body_html,
-                     v.written_at,
-                     free.dropped or exists (
-                         select 1 from attempt a where a.delivery_id = v.id and a.outcome in ('ambiguous', 'late_finish'))
-                         as "doubtful!""#,
-        now,
-        outbox,
-        limits::MAIL_BATCH,
-        token,
-        worker,
-    )
-    .fetch_all(tx.connection())
-    .await?;
-    let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
-    let gone: BTreeSet<Uuid> = drop_what_is_gone(tx, &ids, worker).await?.into_iter().collect();
-    let mut claims: Vec<_> = rows.into_iter().filter(|row| !gone.contains(&row.id)).collect();
-    claims.sort_by_key(|row| (row.next_at, row.id));
-    let claims = claims.into_iter().filter_map(|row| {
-        let written = match (row.subject, row.body_text, row.body_html, row.written_at) {
-            (Some(subject), Some(text), Some(html), Some(at)) if row.doubtful => {
-                Some(Written { subject, text, html, at })
-            }
-            _ => None,
-        };
-        Some(Claim {
-            id: row.id,
-            token,
-            address: row.address?,
-            attempts: row.attempts,
-            ambiguous: row.ambiguous,
-            tried_since: row.tried_since,
-            written,
-        })
-    });
-    Ok(Claimed { claims: claims.collect(), cancelled: i64::try_from(gone.len()).unwrap_or(i64::MAX) })
-}
-
-/// Checks again, under the lease: takes reminders that no longer hold out of these deliveries, and cancels the deliveries
-/// that hold nothing any more or whose person has no address.
-async fn drop_what_is_gone(tx: &mut Tx, ids: &[Uuid], worker: &str) -> Result<Vec<Uuid>> {
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let now = tx.now();
-    sqlx::query!(
-        "update reminder r set delivery_id = null
-         from deadline d left join environment e on e.id = d.environment_id
-         where r.delivery_id = any ($1) and d.id = r.deadline_id
-           and (r.withdrawn_at is not null or d.closed is not null or d.due_on <> r.deadline_on or e.status <> 'active')",
-        ids,
-    )
-    .execute(tx.connection())
-    .await?;
-    let gone = sqlx::query_scalar!(
-        "with gone as (
-             update delivery v set state = 'cancelled', reply = 'withdrawn', lease_token = null, lease_until = null
-             where v.id = any ($1) and (v.address is null or not exists (
-                 select 1
-                 from reminder r
-                 join deadline d on d.id = r.deadline_id
-                 join environment e on e.id = d.environment_id
-                 where r.delivery_id = case when v.escalates is null then v.id else v.escalates end
-                   and d.closed is null and d.due_on = r.deadline_on
-                   and e.status = 'active'))
-             returning v.id, v.project_id
-         ), unlinked as (
-             update reminder r set delivery_id = null from gone where r.delivery_id = gone.id
-         ), logged as (
-             insert into attempt (project_id, delivery_id, worker, started_at, finished_at, phase, outcome, reply)
-             select project_id, id, $2, $3, $3, 'claim', 'cancelled', 'withdrawn' from gone
-         )
-         select id from gone",
-        ids,
-        worker,
-        now,
-    )
-    .fetch_all(tx.connection())
-    .await?;
-    Ok(gone)
-}
-
-/// Keeps what is about to be sent: evidence, and the same bytes where a copy has to follow.
-pub async fn keep(tx: &mut Tx, written: &[(Claim, Written)]) -> Result<()> {
-    let ids: Vec<Uuid> = written.iter().map(|(claim, _)| claim.id).collect();
-    let tokens: Vec<Uuid> = written.iter().map(|(claim, _)| claim.token).collect();
-    let subjects: Vec<String> = written.iter().map(|(_, it)| it.subject.clone()).collect();
-    let texts: Vec<String> = written.iter().map(|(_, it)| it.text.clone()).collect();
-    let htmls: Vec<String> = written.iter().map(|(_, it)| it.html.clone()).collect();
-    let times: Vec<DateTime<Utc>> = written.iter().map(|(_, it)| it.at).collect();
-    sqlx::query!(
-        "update delivery v set subject = w.subject, body_text = w.body_text, body_html = w.body_html, written_at = w.written_at
-         from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
-             as w (id, token, subject, body_text, body_html, written_at)
-         where v.id = w.id and v.lease_token = w.token",
-        &ids,
-        &tokens,
-        &subjects,
-        &texts,
-        &htmls,
-        &times,
-    )
-    .execute(tx.connection())
-    .await?;
-    Ok(())
-}
-
-/// Gives back what was claimed and not begun.
-pub async fn release(tx: &mut Tx, claims: &[Claim]) -> Result<()> {
-    let ids: Vec<Uuid> = claims.iter().map(|claim| claim.id).collect();
-    let tokens: Vec<Uuid> = claims.iter().map(|claim| claim.token).collect();
-    sqlx::query!(
-        "update delivery v set state = 'pending', lease_token = null, lease_until = null, attempts = v.attempts - 1
-         from unnest($1::uuid[], $2::uuid[]) as r (id, token) where v.id = r.id and v.lease_token = r.token",
-        &ids,
-        &tokens,
-    )
-    .execute(tx.connection())
-    .await?;
-    Ok(())
 }

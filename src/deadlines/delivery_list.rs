@@ -133,11 +133,12 @@ macro_rules! select_delivery {
     ($rest:literal $(, $argument:expr)*) => {
         sqlx::query!(
             r#"select v.id, v.project_id as "project_id: ProjectId", v.environment_id as "environment_id: EnvironmentId",
-                      e.name as "environment?", q.name as person, v.address, v.subject, v.state, v.attempts, v.next_at, v.reply,
+                      e.name as "environment?", q.name as person, v.address, m.subject as "subject?", v.state, v.attempts, v.next_at, v.reply,
                       v.sent_at, v.created_at, v.run_on, v.escalates is not null as "escalation!"
                from delivery v
                join person q on q.id = v.person_id
-               left join environment e on e.id = v.environment_id "# + $rest
+               left join environment e on e.id = v.environment_id
+               left join delivery_message m on m.delivery_id = v.id "# + $rest
             $(, $argument)*
         )
     };
@@ -244,8 +245,9 @@ pub struct DeliveryDetail {
 /// The delivery with this id, where the reader may see it.
 pub async fn get(read: &mut Read, id: Uuid) -> Result<DeliveryDetail> {
     let row = select_delivery!("where v.id = $1", id).fetch_one(read.connection()).await?;
-    let text =
-        sqlx::query_scalar!("select body_text from delivery where id = $1", id).fetch_one(read.connection()).await?;
+    let text = sqlx::query_scalar!("select body_text from delivery_message where delivery_id = $1", id)
+        .fetch_optional(read.connection())
+        .await?;
     let attempts = sqlx::query_as!(
         AttemptRow,
         "select finished_at, phase, outcome, reply, worker from attempt where delivery_id = $1 order by id desc limit 200",

@@ -5,11 +5,13 @@
 //! said is kept for every try. What ends when, and whether the mails went out, is on this context's pages.
 
 pub mod attempt; // what came of every try, and what follows from it
+pub mod claim; // the lease: what one worker holds alone, to send it
 pub mod delivery; // one try chain to one person about one environment
 pub mod delivery_list; // which mails went out, for pages
 pub mod due; // what ends when, for pages
 pub mod pages;
 pub mod plan; // which reminders exist, and which one is sent now: pure
+pub mod post; // claims, writes, sends and books, all at once
 pub mod reminder; // one message due to one person
 pub mod reminder_mail; // what a reminder says
 pub mod round; // one round of the job

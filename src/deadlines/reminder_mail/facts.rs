@@ -1,10 +1,9 @@
 //! What a reminder tells of, read for many deliveries at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDate;
 use rust_decimal::Decimal;
-use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::dates::{Cycle, Notice, Renewal};
@@ -52,7 +51,7 @@ pub struct Facts {
 }
 
 /// Somebody named on the environment who can be reached.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
     /// The person.
     pub id: PersonId,
@@ -102,11 +101,6 @@ pub async fn read(tx: &mut Tx, deliveries: &[Uuid], today: NaiveDate) -> Result<
                   e.name as environment, e.project_id as "project_id: ProjectId", p.name as project, o.name as provider,
                   ti.name as tier, e.quantity as "quantity: Decimal",
                   coalesce(e.reminder_steps, p.reminder_steps, $3) as "steps!",
-                  (select coalesce(jsonb_agg(jsonb_build_object('id', n.person_id, 'name', m.name, 'part', n.part)
-                                             order by array_position(array['owner', 'checker', 'watcher'], n.part), m.name, m.id), '[]')
-                   from environment_named n join person m on m.id = n.person_id where n.environment_id = e.id) as "named!",
-                  exists (select 1 from person_in_charge c where c.project_id = e.project_id and c.person_id = v.person_id
-                                                             and c.reach = 'manager') as "manages!",
                   bp.name as "bounced_name?", root.reply as "bounced_reply?",
                   d.kind as "kind: Kind", d.due_on, r.due_on as planned_on, next.due_on as "next_on?",
                   t.starts_on, t.ends_on, t.cycle_months as "cycle: Cycle", t.renewal as "renewal: Renewal", t.notice_months,
@@ -135,6 +129,9 @@ pub async fn read(tx: &mut Tx, deliveries: &[Uuid], today: NaiveDate) -> Result<
     )
     .fetch_all(tx.connection())
     .await?;
+    let environments: BTreeSet<EnvironmentId> = rows.iter().map(|row| row.environment_id).collect();
+    let projects: BTreeSet<ProjectId> = rows.iter().map(|row| row.project_id).collect();
+    let (named, managers) = (named(tx, &environments).await?, managers(tx, &projects).await?);
     let mut all: BTreeMap<Uuid, Facts> = BTreeMap::new();
     for row in rows {
         let date = DueDate { kind: row.kind, on: row.due_on, planned_on: row.planned_on, next_on: row.next_on };
@@ -154,8 +151,8 @@ pub async fn read(tx: &mut Tx, deliveries: &[Uuid], today: NaiveDate) -> Result<
             tier: row.tier,
             quantity: row.quantity,
             steps: row.steps,
-            named: serde_json::from_value(row.named)?,
-            manages: row.manages,
+            named: named.get(&row.environment_id).cloned().unwrap_or_default(),
+            manages: managers.contains(&(row.project_id, row.person_id)),
             bounced: row.bounced_name.map(|name| (name, row.bounced_reply.unwrap_or_default())),
             dates: vec![date],
             term: TermFacts {
@@ -171,4 +168,36 @@ pub async fn read(tx: &mut Tx, deliveries: &[Uuid], today: NaiveDate) -> Result<
         all.insert(row.id, facts);
     }
     Ok(all)
+}
+
+/// Who is named on these environments: owner, checker, watchers by name.
+async fn named(tx: &mut Tx, environments: &BTreeSet<EnvironmentId>) -> Result<BTreeMap<EnvironmentId, Vec<Named>>> {
+    let ids: Vec<i64> = environments.iter().map(|id| id.0).collect();
+    let rows = sqlx::query!(
+        r#"select n.environment_id as "environment_id!: EnvironmentId", m.id as "id: PersonId", m.name, n.part as "part!"
+           from environment_named n join person m on m.id = n.person_id
+           where n.environment_id = any ($1)
+           order by array_position(array['owner', 'checker', 'watcher'], n.part), m.name, m.id"#,
+        &ids,
+    )
+    .fetch_all(tx.connection())
+    .await?;
+    let mut named: BTreeMap<EnvironmentId, Vec<Named>> = BTreeMap::new();
+    for row in rows {
+        named.entry(row.environment_id).or_default().push(Named { id: row.id, name: row.name, part: row.part });
+    }
+    Ok(named)
+}
+
+/// Who manages these projects and can be reached.
+async fn managers(tx: &mut Tx, projects: &BTreeSet<ProjectId>) -> Result<BTreeSet<(ProjectId, PersonId)>> {
+    let ids: Vec<i64> = projects.iter().map(|id| id.0).collect();
+    let rows = sqlx::query!(
+        r#"select project_id as "project!: ProjectId", person_id as "person!: PersonId"
+           from person_in_charge where project_id = any ($1) and reach = 'manager'"#,
+        &ids,
+    )
+    .fetch_all(tx.connection())
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.project, row.person)).collect())
 }

@@ -124,7 +124,7 @@ pub(super) async fn mails(read: &mut Read) -> Result<Mails> {
         r#"select count(*) filter (where state in ('bounced', 'dead') and created_at >= $1) as "failed!",
                   count(*) filter (where state in ('pending', 'leased') and attempts > 0) as "retrying!",
                   count(*) filter (where state in ('pending', 'leased')) as "waiting!"
-           from delivery where state in ('pending', 'leased') or created_at >= $1"#,
+           from delivery where open or created_at >= $1"#,
         since,
     )
     .fetch_one(read.connection())
