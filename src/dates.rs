@@ -17,15 +17,15 @@ pub use self::cycle::{Cycle, Notice, Renewal, anchor_day, anchored, cancel_by, m
 pub use self::steps::Steps;
 use crate::limits;
 use crate::locale::{Locale, Message};
-use crate::text::{excerpt, stored_as_text};
+use crate::text::{excerpt, filled, stored_as_text};
 
 /// Reads a date: `2026-03-31`, or `2026/3/31` as spreadsheets in China write it.
 ///
 /// # Errors
-/// Another form; a day that does not exist; a year outside 1990 to 2199.
+/// Nothing at all; another form; a day that does not exist; a year outside 1990 to 2199.
 pub fn parse_date(text: &str) -> Result<NaiveDate, Message> {
-    let refuse = |key| Message::new(key).with("value", excerpt(text.trim()));
-    let text = text.trim();
+    let text = filled(text)?;
+    let refuse = |key| Message::new(key).with("value", excerpt(text));
     let separator = if text.contains('/') { '/' } else { '-' };
     let parts: Vec<&str> = text.split(separator).collect();
     let [year, month, day] = parts[..] else { return Err(refuse("error-date")) };
@@ -91,7 +91,8 @@ impl FromStr for Zone {
     type Err = Message;
 
     fn from_str(text: &str) -> Result<Self, Message> {
-        text.trim().parse().map(Self).map_err(|_| Message::new("error-zone").with("value", excerpt(text.trim())))
+        let text = filled(text)?;
+        text.parse().map(Self).map_err(|_| Message::new("error-zone").with("value", excerpt(text)))
     }
 }
 
@@ -216,7 +217,7 @@ impl FromStr for Period {
     type Err = Message;
 
     fn from_str(text: &str) -> Result<Self, Message> {
-        let text = text.trim();
+        let text = filled(text)?;
         let refuse = || Message::new("error-period").with("value", excerpt(text));
         let (year, month) = text.split_once(['-', '/']).ok_or_else(refuse)?;
         let year = digits(year, 4..=4).and_then(|year| i32::try_from(year).ok());
@@ -311,14 +312,14 @@ mod tests {
     #[test]
     fn a_date_that_cannot_be_is_refused_with_the_reason() {
         let key = |text: &str| parse_date(text).unwrap_err().key;
-        for text in
-            ["", "31.03.2026", "2026-03", "26-03-01", "2026-03-01T00:00", "2026/3-1", "+026-03-01", "2026年3月1日"]
+        for text in ["31.03.2026", "2026-03", "26-03-01", "2026-03-01T00:00", "2026/3-1", "+026-03-01", "2026年3月1日"]
         {
             assert_eq!(key(text), "error-date", "{text}");
         }
         for text in ["2026-13-01", "2027-02-29", "2026-04-31", "2026-00-10"] {
             assert_eq!(key(text), "error-date-unreal", "{text}");
         }
+        assert_eq!(key(" "), "error-text-empty");
         assert_eq!(key("1989-12-31"), "error-date-year");
         assert_eq!(key("2200-01-01"), "error-date-year");
     }
@@ -386,7 +387,8 @@ mod tests {
         assert!(february.contains(date("2028-02-29")) && !february.contains(date("2028-03-01")));
         assert_eq!(february.plus(11).to_string(), "2029-01");
         assert_eq!(february.previous().previous().to_string(), "2027-12");
-        for text in ["", "2026", "2026-13", "2026-00", "26-01", "2026-01-01"] {
+        assert_eq!("".parse::<Period>().unwrap_err().key, "error-text-empty");
+        for text in ["2026", "2026-13", "2026-00", "26-01", "2026-01-01"] {
             assert_eq!(text.parse::<Period>().unwrap_err().key, "error-period", "{text}");
         }
         assert_eq!(serde_json::from_str::<Period>("\"2028-02\"").unwrap(), february);

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::limits;
 use crate::locale::{Arg, Message};
-use crate::text::excerpt;
+use crate::text::{excerpt, filled};
 
 /// A currency: an ISO 4217 code, or a code of the organisation's own for tokens, cards and credits of a provider
 /// (2 to 12 of `A-Z 0-9 _`, beginning with a letter).
@@ -53,7 +53,7 @@ impl FromStr for Currency {
     type Err = Message;
 
     fn from_str(text: &str) -> Result<Self, Message> {
-        let code = text.trim().to_ascii_uppercase();
+        let code = filled(text)?.to_ascii_uppercase();
         let code = if code == "RMB" || code == "人民币" { "CNY".to_owned() } else { code };
         let plain = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
         if (2..=12).contains(&code.len())
@@ -105,11 +105,11 @@ pub fn max_amount() -> Decimal {
 /// Anything else: currency signs, separators of thousands, a comma, NaN; more than 28 significant digits or digits
 /// after the point.
 pub fn parse_decimal(text: &str) -> Result<Decimal, Message> {
-    let refuse = || Message::new("error-decimal").with("value", excerpt(text.trim()));
-    let too_long = || {
-        Message::new("error-decimal-digits").with("value", excerpt(text.trim())).with("most", limits::DECIMAL_DIGITS)
-    };
-    let (negative, unsigned) = split_sign(text.trim());
+    let text = filled(text)?;
+    let refuse = || Message::new("error-decimal").with("value", excerpt(text));
+    let too_long =
+        || Message::new("error-decimal-digits").with("value", excerpt(text)).with("most", limits::DECIMAL_DIGITS);
+    let (negative, unsigned) = split_sign(text);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(split_sign(exponent))),
         None => (unsigned, None),
@@ -443,8 +443,8 @@ mod tests {
 
     #[test]
     fn what_is_not_a_plain_number_is_refused() {
+        assert_eq!(parse_decimal(" ").unwrap_err().key, "error-text-empty");
         for text in [
-            "",
             "-",
             ".",
             "$10,000.00",
@@ -520,7 +520,8 @@ mod tests {
         assert_eq!(currency("人民币"), currency("CNY"));
         assert!(!currency("CARD_HOURS").is_iso());
         assert_eq!(currency("XAU").minor_units(), 2);
-        for code in ["", "C", "￥", "1AB", "A-B", "TOOLONGACODES"] {
+        assert_eq!("".parse::<Currency>().unwrap_err().key, "error-text-empty");
+        for code in ["C", "￥", "1AB", "A-B", "TOOLONGACODES"] {
             assert_eq!(code.parse::<Currency>().unwrap_err().key, "error-currency", "{code:?}");
         }
     }

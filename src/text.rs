@@ -256,9 +256,16 @@ pub fn excerpt(text: &str) -> String {
     shown
 }
 
+/// What was written, without the space around it. Nothing at all is refused with the one message that all fields have for it.
+pub fn filled(text: &str) -> Result<&str, Message> {
+    let text = text.trim();
+    if text.is_empty() { Err(Message::new("error-text-empty")) } else { Ok(text) }
+}
+
 fn parse_name(text: &str) -> Result<String, Message> {
     let text = one_line(text, limits::NAME_CHARS)?;
-    if text.is_empty() { Err(Message::new("error-text-empty")) } else { Ok(text) }
+    filled(&text)?;
+    Ok(text)
 }
 
 fn parse_line(text: &str) -> Result<String, Message> {
@@ -313,7 +320,7 @@ fn is_invisible(c: char) -> bool {
 
 /// Chinese input methods write ＠ and full-width letters: NFKC makes them plain.
 fn parse_email(text: &str) -> Result<String, Message> {
-    let text: String = one_line(text, limits::LINE_CHARS)?.nfkc().collect();
+    let text: String = filled(&one_line(text, limits::LINE_CHARS)?)?.nfkc().collect();
     let refuse = || Message::new("error-email").with("value", excerpt(&text));
     let (local, domain) = text.rsplit_once('@').ok_or_else(refuse)?;
     if text.len() > limits::EMAIL_CHARS {
@@ -394,8 +401,8 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused() {
+        assert_eq!("".parse::<Email>().unwrap_err().key, "error-text-empty");
         for text in [
-            "",
             "lin",
             "@x.example",
             "a@",
