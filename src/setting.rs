@@ -5,7 +5,7 @@ use serde::Serialize;
 use sqlx::PgConnection;
 
 use crate::audit::Audited;
-use crate::dates::Zone;
+use crate::dates::{Steps, Zone};
 use crate::error::{Error, Result};
 use crate::ids::ProjectId;
 use crate::locale::{Locale, Message};
@@ -27,8 +27,8 @@ pub struct Organisation {
     pub locale: Locale,
     /// Reminders leave at this local time.
     pub send_at: NaiveTime,
-    /// Days before a deadline on which one reminder goes out, greatest first.
-    pub reminder_steps: Vec<i32>,
+    /// Days before a deadline on which one reminder goes out.
+    pub reminder_steps: Steps,
     /// The version an edit starts from.
     pub version: i32,
 }
@@ -47,7 +47,7 @@ pub struct NewOrganisation {
     /// See [`Organisation::send_at`].
     pub send_at: NaiveTime,
     /// See [`Organisation::reminder_steps`].
-    pub reminder_steps: Vec<i32>,
+    pub reminder_steps: Steps,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
@@ -75,7 +75,8 @@ impl Audited for Organisation {
 /// Reads the settings.
 pub async fn get(connection: &mut PgConnection) -> Result<Organisation> {
     let row = sqlx::query!(
-        "select name, zone, currency, locale, send_at, reminder_steps, version from organisation where id = 1"
+        r#"select name, zone, currency, locale, send_at, reminder_steps as "reminder_steps: Steps", version
+           from organisation where id = 1"#
     )
     .fetch_optional(connection)
     .await?
@@ -101,7 +102,7 @@ pub async fn ensure(connection: &mut PgConnection, first: &NewOrganisation) -> R
         first.currency.as_str(),
         first.locale.tag(),
         first.send_at,
-        &first.reminder_steps,
+        first.reminder_steps.days(),
     )
     .execute(connection)
     .await?;
@@ -134,7 +135,7 @@ pub async fn change(tx: &mut Tx, version: i32, new: NewOrganisation) -> Result<O
         after.currency.as_str(),
         after.locale.tag(),
         after.send_at,
-        &after.reminder_steps,
+        after.reminder_steps.days(),
     )
     .execute(tx.connection())
     .await?;

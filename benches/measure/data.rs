@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use chrono::NaiveTime;
+use rentroll::dates::Steps;
 use rentroll::locale::Locale;
 use rentroll::postgres::database::{self, MIGRATOR};
 use rentroll::postgres::server::{EmbeddedServer, User};
@@ -113,7 +114,7 @@ fn organisation() -> Result<NewOrganisation> {
         currency: "CNY".parse().map_err(|message| anyhow::anyhow!("{message}"))?,
         locale: Locale::ZhCn,
         send_at: NaiveTime::from_hms_opt(9, 0, 0).context("nine o'clock")?,
-        reminder_steps: vec![15, 7, 3, 1, 0],
+        reminder_steps: Steps::default(),
     })
 }
 

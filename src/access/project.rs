@@ -25,7 +25,7 @@ pub struct Project {
     /// Its last day, where it has one.
     pub ends_on: Option<NaiveDate>,
     /// Its own reminder steps; the organisation's where none.
-    pub reminder_steps: Option<Vec<i32>>,
+    pub reminder_steps: Option<Steps>,
     /// The version an edit starts from.
     pub version: i32,
     /// Since when.
@@ -72,7 +72,8 @@ macro_rules! select_project {
     ($where:literal $(, $argument:expr)*) => {
         sqlx::query_as!(
             Project,
-            r#"select id as "id: ProjectId", name as "name: Name", cost_centre, ends_on, reminder_steps, version, created_at
+            r#"select id as "id: ProjectId", name as "name: Name", cost_centre, ends_on,
+                      reminder_steps as "reminder_steps: Steps", version, created_at
                from project "# + $where
             $(, $argument)*
         )
@@ -130,7 +131,7 @@ pub async fn change(tx: &mut Tx, id: ProjectId, version: i32, new: NewProject) -
         name: new.name.clone(),
         cost_centre: new.cost_centre.as_ref().map(Line::to_string),
         ends_on: new.ends_on,
-        reminder_steps: new.reminder_steps.as_ref().map(|steps| steps.days().to_vec()),
+        reminder_steps: new.reminder_steps,
         ..before.clone()
     };
     if after == before {
@@ -143,7 +144,7 @@ pub async fn change(tx: &mut Tx, id: ProjectId, version: i32, new: NewProject) -
         after.name.as_str(),
         after.cost_centre,
         after.ends_on,
-        after.reminder_steps.as_deref(),
+        after.reminder_steps.as_ref().map(Steps::days),
     )
     .execute(tx.connection())
     .await

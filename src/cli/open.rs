@@ -13,6 +13,7 @@ use super::console::{Console, Refused};
 use crate::app::{App, Parts};
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::dates::Steps;
 use crate::documents::Documents;
 use crate::error::{Error, Result};
 use crate::limits;
@@ -164,7 +165,7 @@ async fn first_organisation(pool: &PgPool, config: &Config) -> Result<()> {
         currency: config.currency.clone(),
         locale,
         send_at: NaiveTime::from_hms_opt(9, 0, 0).expect("nine o'clock exists"),
-        reminder_steps: vec![15, 7, 3, 1, 0],
+        reminder_steps: Steps::default(),
     };
     // The mark says that the program makes it, not somebody at the database.
     let mut tx = pool.begin_with("begin; set local app.marked = 'yes'").await?;

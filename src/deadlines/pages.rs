@@ -68,7 +68,7 @@ struct RenewalList {
     projects: Vec<Project>,
     rows: Vec<DueRow>,
     next: Option<String>,
-    steps: Vec<i32>,
+    steps: Steps,
 }
 
 async fn list_renewals(State(app): State<App>, shell: Shell, Query(filter): Query<DueFilter>) -> Result<Response> {
@@ -119,8 +119,7 @@ impl RenewalList {
 
     /// The rule of reminders that holds where a record has none of its own.
     fn rule(&self) -> String {
-        let steps = Steps::try_from(self.steps.clone()).unwrap_or_default();
-        self.shell.with("due-rule", "rule", steps.rule())
+        self.shell.with("due-rule", "rule", self.steps.rule())
     }
 }
 

@@ -63,7 +63,7 @@ pub async fn plan(tx: &mut Tx) -> Result<Planned> {
 
 /// Withdraws what nobody wants any more and was not settled: moved, closed, another rule, a person no longer named.
 async fn withdraw(tx: &mut Tx) -> Result<u64> {
-    let (now, steps) = (tx.now(), tx.organisation().reminder_steps.clone());
+    let (now, steps) = (tx.now(), tx.organisation().reminder_steps.days().to_vec());
     let done = sqlx::query!(
         "update reminder r set withdrawn_at = $1
          where r.withdrawn_at is null
@@ -89,7 +89,7 @@ async fn withdraw(tx: &mut Tx) -> Result<u64> {
 /// Inserts what is wanted and missing, and arms again what was withdrawn: steps to come for everybody; of those already
 /// past only the latest, and only for somebody who was told nothing of this date yet.
 async fn arm(tx: &mut Tx) -> Result<u64> {
-    let (now, today, steps) = (tx.now(), tx.today(), tx.organisation().reminder_steps.clone());
+    let (now, today, steps) = (tx.now(), tx.today(), tx.organisation().reminder_steps.days().to_vec());
     let done = sqlx::query!(
         "with settled as (
              select r.deadline_id, r.deadline_on, r.step, r.person_id

@@ -78,12 +78,11 @@ impl ProjectForm {
 }
 
 fn fields_of(project: &Project) -> Fields {
-    let steps = project.reminder_steps.clone().and_then(|steps| Steps::try_from(steps).ok());
     Fields::new()
         .with("name", &project.name)
         .with("cost_centre", project.cost_centre.as_deref().unwrap_or_default())
         .with("ends_on", project.ends_on.map(|day| day.to_string()).unwrap_or_default())
-        .with("reminder_steps", steps.map(|steps| steps.to_string()).unwrap_or_default())
+        .with("reminder_steps", project.reminder_steps.as_ref().map(Steps::to_string).unwrap_or_default())
         .with("version", project.version)
 }
 
@@ -177,9 +176,8 @@ async fn one(app: &App, shell: Shell, id: ProjectId, refused: Option<(Fields, Fi
         user.disabled_at.is_none() && !user.all_projects && !members.iter().any(|member| member.user_id == user.id)
     });
     let entries = history(&mut read, id).await?;
-    let own = project.reminder_steps.clone().unwrap_or_else(|| read.organisation().reminder_steps.clone());
+    let steps = Steps::effective(None, project.reminder_steps.as_ref(), &read.organisation().reminder_steps).clone();
     read.end().await?;
-    let steps = Steps::try_from(own).unwrap_or_default();
     let (status, form) = match refused {
         None => (StatusCode::OK, FormState::new(Fields::new().with("role", ProjectRole::Operator.code()))),
         Some((fields, errors)) => (StatusCode::UNPROCESSABLE_ENTITY, FormState::again(fields, errors)),

@@ -11,11 +11,11 @@ use crate::access::people;
 use crate::access::project::{self, Project};
 use crate::actor::Permission;
 use crate::app::App;
-use crate::dates::Steps;
 use crate::error::{Error, FieldErrors, Result};
 use crate::locale::Message;
 use crate::mail::{Mailer, Outcome};
 use crate::setting::{self, NewOrganisation, Organisation};
+use crate::text;
 use crate::web::forms::Fields;
 use crate::web::page::{page_with, see};
 use crate::web::routes::{Needs, Routes};
@@ -63,8 +63,7 @@ struct TestMail {
 impl SettingsPage {
     /// The reminder rule as a sentence.
     fn rule(&self) -> String {
-        let steps = Steps::try_from(self.organisation.reminder_steps.clone()).unwrap_or_default();
-        self.shell.say(&steps.rule())
+        self.shell.say(&self.organisation.reminder_steps.rule())
     }
 
     fn send_at(&self) -> String {
@@ -79,7 +78,7 @@ fn fields_of(organisation: &Organisation) -> Fields {
         .with("currency", &organisation.currency)
         .with("locale", organisation.locale)
         .with("send_at", organisation.send_at.format("%H:%M"))
-        .with("reminder_steps", Steps::try_from(organisation.reminder_steps.clone()).unwrap_or_default())
+        .with("reminder_steps", &organisation.reminder_steps)
         .with("version", organisation.version)
 }
 
@@ -147,19 +146,19 @@ async fn save(app: &App, shell: &Shell, fields: &Fields) -> Result<()> {
 fn parse(fields: &Fields) -> Result<NewOrganisation, FieldErrors> {
     let mut errors = FieldErrors::new();
     let time = |text: &str| {
-        let read = NaiveTime::parse_from_str(text.trim(), "%H:%M")
-            .or_else(|_| NaiveTime::parse_from_str(text.trim(), "%H:%M:%S"));
-        read.map_err(|_| Message::new("error-time").with("value", crate::text::excerpt(text)))
+        let text = text::filled(text)?;
+        let read = NaiveTime::parse_from_str(text, "%H:%M").or_else(|_| NaiveTime::parse_from_str(text, "%H:%M:%S"));
+        read.map_err(|_| Message::new("error-time").with("value", text::excerpt(text)))
     };
     let name = errors.take("name", fields.get("name").parse());
     let zone = errors.take("zone", fields.get("zone").parse());
     let currency = errors.take("currency", fields.get("currency").parse());
     let locale = errors.take("locale", fields.get("locale").parse());
     let send_at = errors.take("send_at", time(fields.get("send_at")));
-    let steps = errors.take("reminder_steps", fields.get("reminder_steps").parse::<Steps>());
-    match (name, zone, currency, locale, send_at, steps) {
-        (Some(name), Some(zone), Some(currency), Some(locale), Some(send_at), Some(steps)) => {
-            Ok(NewOrganisation { name, zone, currency, locale, send_at, reminder_steps: steps.days().to_vec() })
+    let reminder_steps = errors.take("reminder_steps", fields.get("reminder_steps").parse());
+    match (name, zone, currency, locale, send_at, reminder_steps) {
+        (Some(name), Some(zone), Some(currency), Some(locale), Some(send_at), Some(reminder_steps)) => {
+            Ok(NewOrganisation { name, zone, currency, locale, send_at, reminder_steps })
         }
         _ => Err(errors),
     }

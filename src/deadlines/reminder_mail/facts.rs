@@ -95,7 +95,7 @@ pub struct TermFacts {
 
 /// The facts of these deliveries as of `today`; one that has nothing to tell any more is missing.
 pub async fn read(tx: &mut Tx, deliveries: &[Uuid], today: NaiveDate) -> Result<BTreeMap<Uuid, Facts>> {
-    let (steps, house) = (tx.organisation().reminder_steps.clone(), tx.organisation().locale);
+    let (steps, house) = (tx.organisation().reminder_steps.days().to_vec(), tx.organisation().locale);
     let rows = sqlx::query!(
         r#"select v.id, v.person_id as "person_id: PersonId", q.name, q.locale, e.id as "environment_id: EnvironmentId",
                   e.name as environment, e.project_id as "project_id: ProjectId", p.name as project, o.name as provider,

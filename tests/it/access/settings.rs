@@ -28,7 +28,7 @@ async fn an_administrator_changes_the_settings_and_others_read_them() {
         (organisation.name.as_str(), organisation.zone.as_str(), organisation.currency.as_str()),
         ("纸鸢研究院", "Europe/Berlin", "USD")
     );
-    assert_eq!(organisation.reminder_steps, [30, 7]);
+    assert_eq!(organisation.reminder_steps.days(), [30, 7]);
     let rule = administrator.get("/settings").await.texts(".preview").pop().unwrap();
     assert!(rule.contains("30、7"), "the rule said in words: {rule}");
 

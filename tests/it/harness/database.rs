@@ -4,7 +4,7 @@
 
 use std::str::FromStr as _;
 
-use rentroll::dates::Zone;
+use rentroll::dates::{Steps, Zone};
 use rentroll::locale::Locale;
 use rentroll::postgres::database::{self, MIGRATOR};
 use rentroll::setting::{self, NewOrganisation};
@@ -129,6 +129,6 @@ pub fn first_organisation() -> NewOrganisation {
         currency: "CNY".parse().expect("a currency"),
         locale: Locale::ZhCn,
         send_at: chrono::NaiveTime::from_hms_opt(9, 0, 0).expect("a time"),
-        reminder_steps: vec![15, 7, 3, 1, 0],
+        reminder_steps: Steps::default(),
     }
 }
