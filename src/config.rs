@@ -3,7 +3,7 @@
 //! Every secret can also be given as `NAME_FILE`, the path of a file that holds it.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -58,7 +58,7 @@ pub struct Config {
     #[arg(long, env = "RENTROLL_EXTRA_CA_FILE", global = true)]
     pub extra_ca_file: Option<PathBuf>,
     /// Networks of reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.
-    #[arg(long, env = "RENTROLL_TRUSTED_PROXIES", value_delimiter = ',', global = true)]
+    #[arg(long, env = "RENTROLL_TRUSTED_PROXIES", value_delimiter = ',', global = true, value_parser = parse_network)]
     pub trusted_proxies: Vec<IpNet>,
     /// What is logged, as tracing directives.
     #[arg(long, env = "RENTROLL_LOG", default_value = "info", global = true)]
@@ -98,7 +98,17 @@ fn parse_public_url(text: &str) -> Result<Url, String> {
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err("write an http or https address, for example https://ledger.example.com".into());
     }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err("write it without ? and #: paths are added at its end".into());
+    }
     Ok(url)
+}
+
+/// A network, or one address.
+fn parse_network(text: &str) -> Result<IpNet, String> {
+    let text = text.trim();
+    let network = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+    network.map_err(|_| "write a network like 10.0.0.0/8 or an address like 10.0.0.7".into())
 }
 
 impl Config {
@@ -153,7 +163,11 @@ fn or_file(value: Option<&Secret>, file: Option<&PathBuf>, name: &'static str) -
             .with("path", path.display().to_string())
             .with("cause", cause.to_string())
     })?;
-    Ok(Some(Secret(text.trim().to_owned())).filter(|secret| !secret.0.is_empty()))
+    // Somebody named it, so going on without (with another database, say) would be a bad surprise.
+    match text.trim() {
+        "" => Err(Message::new("error-secret-file-empty").with("name", name).with("path", path.display().to_string())),
+        secret => Ok(Some(Secret(secret.to_owned()))),
+    }
 }
 
 /// Whether this process runs as root.

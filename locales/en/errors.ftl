@@ -33,4 +33,5 @@ error-tier-taken = This provider has a tier "{ $name }" already.
 error-data-dir = The data directory { $path } cannot be used: { $cause }
 error-no-home = There is no home directory to keep data in; set RENTROLL_DATA_DIR.
 error-secret-file = The file { $path } named by { $name } cannot be read: { $cause }
+error-secret-file-empty = The file { $path } named by { $name } is empty. Write the value into it, or take { $name } away.
 error-request-time = This took too long and was given up; nothing was changed.

@@ -33,4 +33,5 @@ error-tier-taken = 这家服务商已经有名为“{ $name }”的档位。
 error-data-dir = 数据目录 { $path } 用不了：{ $cause }
 error-no-home = 找不到主目录来存放数据，设置 RENTROLL_DATA_DIR。
 error-secret-file = { $name } 指定的文件 { $path } 读不了：{ $cause }
+error-secret-file-empty = { $name } 指定的文件 { $path } 是空的。把值写进去，或者去掉 { $name }。
 error-request-time = 处理时间太长，已经放弃，什么都没有改动。

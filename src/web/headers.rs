@@ -24,9 +24,8 @@ const ALWAYS: &[(&str, &str)] = &[
 
 /// Sets them.
 pub async fn set(State(app): State<App>, request: Request, next: Next) -> Response {
-    let path = request.uri().path();
-    // Below a base path the router has taken it off already.
-    let asset = path.strip_prefix(app.base.as_str()).unwrap_or(path).starts_with("/static/");
+    // A base path was taken off by the router.
+    let asset = request.uri().path().starts_with("/static/");
     let mut response = next.run(request).await;
     let html =
         response.headers().get(header::CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"text/html"));

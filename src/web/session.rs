@@ -10,6 +10,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use axum_extra::extract::CookieJar;
 use chrono::{DateTime, Utc};
+use ipnet::IpNet;
 use uuid::Uuid;
 
 use crate::access::token;
@@ -174,8 +175,9 @@ async fn seen(app: &App, token_hash: &[u8], now: DateTime<Utc>) -> Result<()> {
 fn connection(app: &App, request: &Parts) -> (Option<IpAddr>, bool) {
     let peer = request.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
     let headers = &request.headers;
-    let trusted = peer.is_some_and(|peer| app.trusted_proxies.iter().any(|net| net.contains(&peer)));
-    let https = trusted && header_text(headers, "x-forwarded-proto") == Some("https");
+    let proxies = &app.trusted_proxies;
+    let https =
+        peer.is_some_and(|peer| trusted(proxies, peer)) && header_text(headers, "x-forwarded-proto") == Some("https");
     let host = header_text(headers, "host").unwrap_or_default();
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name).trim_matches(['[', ']']);
     let loopback = name == "localhost"
@@ -184,22 +186,78 @@ fn connection(app: &App, request: &Parts) -> (Option<IpAddr>, bool) {
     let public_https = app.public_url.as_ref().is_some_and(|url| {
         url.scheme() == "https" && url.host_str().is_some_and(|public| public.eq_ignore_ascii_case(name))
     });
-    let client = if trusted {
-        // The last address that a trusted proxy did not add itself.
-        // A proxy may add a line of its own behind a forged one, so all lines count, in order.
-        let lines: Vec<&str> =
-            headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok()).collect();
-        let list = lines.join(",");
-        list.rsplit(',')
-            .filter_map(|item| item.trim().parse::<IpAddr>().ok())
-            .find(|address| !app.trusted_proxies.iter().any(|net| net.contains(address)))
-            .or(peer)
-    } else {
-        peer
-    };
-    (client, https || loopback || public_https)
+    (peer.map(|peer| client_address(proxies, peer, headers)), https || loopback || public_https)
+}
+
+/// Whether an address is that of a trusted proxy.
+fn trusted(proxies: &[IpNet], address: IpAddr) -> bool {
+    proxies.iter().any(|net| net.contains(&address.to_canonical()))
+}
+
+/// Who is at the other end: the peer, or behind trusted proxies the last hop that is none of them.
+///
+/// Each proxy adds whoever called it at the end, on the same line or on one of its own, so all lines are one list. What
+/// stands before the first hop that is not ours may have been written by anybody.
+fn client_address(proxies: &[IpNet], peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    let mut client = peer.to_canonical();
+    // Bytes that are no text must not make a line vanish: what a proxy added to it counts.
+    let lines: Vec<_> =
+        headers.get_all("x-forwarded-for").iter().map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
+    let mut hops = lines.iter().rev().flat_map(|line| line.rsplit(',')).map(str::trim).filter(|hop| !hop.is_empty());
+    while trusted(proxies, client) {
+        // Behind a hop that cannot be read, nothing can be believed.
+        let Some(hop) = hops.next().and_then(hop_address) else { break };
+        client = hop;
+    }
+    client
+}
+
+/// The address of a hop; some proxies write the port too.
+fn hop_address(hop: &str) -> Option<IpAddr> {
+    let plain = hop.trim_matches(['[', ']']).parse::<IpAddr>().ok();
+    plain.or_else(|| Some(hop.parse::<SocketAddr>().ok()?.ip())).map(|address| address.to_canonical())
 }
 
 fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whom a request comes from, with these lines of `X-Forwarded-For`, behind proxies in 10.0.0.0/8 and fd00::/8.
+    fn client(peer: &str, lines: &[&[u8]]) -> String {
+        let proxies = ["10.0.0.0/8", "fd00::/8"].map(|net| net.parse().unwrap());
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append("x-forwarded-for", axum::http::HeaderValue::from_bytes(line).unwrap());
+        }
+        client_address(&proxies, peer.parse().unwrap(), &headers).to_string()
+    }
+
+    #[test]
+    fn only_trusted_proxies_are_believed() {
+        assert_eq!(client("203.0.113.9", &[b"198.51.100.1"]), "203.0.113.9");
+        assert_eq!(client("10.0.0.1", &[b"198.51.100.1"]), "198.51.100.1");
+        assert_eq!(client("::ffff:10.0.0.1", &[b"198.51.100.1"]), "198.51.100.1");
+        assert_eq!(client("10.0.0.1", &[]), "10.0.0.1");
+    }
+
+    #[test]
+    fn the_last_hop_that_is_no_proxy_of_ours_counts_over_all_lines() {
+        assert_eq!(client("10.0.0.1", &[b"1.1.1.1, 198.51.100.1, 10.0.0.2"]), "198.51.100.1");
+        assert_eq!(client("10.0.0.1", &[b"1.1.1.1", b"198.51.100.1"]), "198.51.100.1", "the first line is forged");
+        assert_eq!(client("10.0.0.1", &[b"1.1.1.1, 198.51.100.1", b"10.0.0.3,10.0.0.2"]), "198.51.100.1");
+        assert_eq!(client("10.0.0.1", &[b"10.0.0.9", b"10.0.0.2"]), "10.0.0.9", "from within");
+    }
+
+    #[test]
+    fn a_hop_may_have_a_port_and_what_cannot_be_read_hides_nothing() {
+        assert_eq!(client("10.0.0.1", &[b"1.1.1.1, 198.51.100.1:4711"]), "198.51.100.1");
+        assert_eq!(client("fd00::1", &[b"[2001:db8::7]:443"]), "2001:db8::7");
+        assert_eq!(client("10.0.0.1", &[b"1.1.1.1, unknown, 10.0.0.2"]), "10.0.0.2");
+        assert_eq!(client("10.0.0.1", &[b"1.1.1.1", b"\xff\xfe, 198.51.100.1"]), "198.51.100.1");
+        assert_eq!(client("10.0.0.1", &[b"1.1.1.1", b"", b"198.51.100.1,"]), "198.51.100.1");
+    }
 }

@@ -180,13 +180,24 @@ fn assert_is_guarded(what: &str, headers: &HeaderMap) {
 // check C32: the headers of every answer, whatever its status; nothing of it is kept by anybody but for static files.
 #[tokio::test]
 async fn every_answer_has_the_headers_that_keep_it_safe() {
-    let app = TestApp::new().await;
+    assert_answers_are_guarded("http://localhost").await;
+}
+
+#[tokio::test]
+async fn below_a_path_every_answer_has_them_too() {
+    // The second path could be taken for that of the static files.
+    assert_answers_are_guarded("http://localhost/rent").await;
+    assert_answers_are_guarded("http://localhost/static").await;
+}
+
+async fn assert_answers_are_guarded(public_url: &str) {
+    let app = TestApp::behind(public_url).await;
     let (signed_in, stranger) = (app.sign_in(Role::Administrator).await, app.browser());
     let mut answers = Vec::new();
     for browser in [&signed_in, &stranger] {
         for route in app::routes().finish().1 {
             let path = route.path.replace("{id}", "1");
-            if path.contains('{') {
+            if path.contains('{') || path == "/sign-out" {
                 continue;
             }
             // A form without its fields, and one from nowhere: refused, and refused safely.
@@ -201,7 +212,10 @@ async fn every_answer_has_the_headers_that_keep_it_safe() {
         answers.push(("a bad filter".into(), browser.get("/history?from=x").await));
         answers.push(("a wrong method".into(), browser.send(Method::DELETE, "/history", None).await));
         answers.push(("nothing static".into(), browser.get("/static/app.css").await));
+        answers.push(("the last form".into(), browser.post("/sign-out", &[]).await));
     }
+    let kept = |path: &str| answers.iter().any(|(what, answer)| what == path && answer.status == StatusCode::OK);
+    assert!(kept("GET /environments.csv") && kept("GET /settings"), "pages and files are among them");
     for (what, answer) in &answers {
         assert_is_guarded(what, &answer.headers);
         assert_eq!(answer.headers.get("cache-control").unwrap(), "no-store", "{what}");
@@ -212,7 +226,8 @@ async fn every_answer_has_the_headers_that_keep_it_safe() {
         }
     }
     let style = stranger.get("/sign-in").await.attributes("link[rel=stylesheet]", "href").pop().unwrap();
-    let style = stranger.get(&style).await;
+    let style = stranger.get(style.strip_prefix(app.app.base.as_str()).expect("below the path")).await;
+    assert_eq!(style.status, StatusCode::OK);
     assert_is_guarded("the style", &style.headers);
     assert_eq!(style.headers["cache-control"], "public, max-age=31536000, immutable");
 }
