@@ -118,13 +118,24 @@ create table one_time_link (
 );
 select app_machine('one_time_link');
 
--- Failed sign-ins, counted per account and per network, shared by all instances.
+-- Failed sign-ins, counted per account, network and known device, shared by all instances.
 create table sign_in_failure (
     subject  text not null,
     at       timestamptz not null
 );
 create index sign_in_failure_subject on sign_in_failure (subject, at);
 select app_machine('sign_in_failure');
+
+-- A browser in which a person has signed in before: its failures are counted apart, so that nobody is shut out by a stranger
+-- who tries the same address. Only the hash of its token is kept; it signs nobody in.
+create table device (
+    token_hash  bytea not null,
+    user_id     bigint not null references user_account,
+    used_at     timestamptz not null,
+    constraint device_pkey primary key (token_hash)
+);
+create index device_by_user on device (user_id, used_at);
+select app_machine('device');
 
 -- A form that was sent: the same submit_id twice is one act, answered with the same place.
 create table submission (

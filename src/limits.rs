@@ -88,10 +88,14 @@ pub const SESSION_TIME: TimeDelta = TimeDelta::hours(24);
 pub const SESSION_IDLE_TIME: TimeDelta = TimeDelta::hours(8);
 /// How exactly the last request of a session is kept: a write at every page would be waste.
 pub const SESSION_SEEN_STEP: TimeDelta = TimeDelta::minutes(5);
-/// Failed sign-ins of one account within [`SIGN_IN_WINDOW`]; then it waits, whoever tries.
+/// Failed sign-ins of one account within [`SIGN_IN_WINDOW`]; then it waits. Those of each of its own browsers count apart.
 pub const SIGN_IN_FAILURES_OF_ACCOUNT: i64 = 10;
 /// Failed sign-ins out of one network (/24, /64) within [`SIGN_IN_WINDOW`]: a whole office may share one address.
 pub const SIGN_IN_FAILURES_OF_NETWORK: i64 = 100;
+/// Browsers in which a person has signed in before, whose failures are counted apart.
+pub const DEVICES: i64 = 20;
+/// How long such a browser is known: whoever stays away for longer is a stranger again.
+pub const DEVICE_TIME: TimeDelta = TimeDelta::days(180);
 /// How long a failed sign-in counts.
 pub const SIGN_IN_WINDOW: TimeDelta = TimeDelta::minutes(15);
 /// Shortest password: length is what counts (OWASP ASVS 5.0, 6.2.9).

@@ -184,18 +184,30 @@ pub async fn holder(app: &App, token: &str) -> Result<Option<Holder>> {
     Ok(lives.then(|| Holder { user, email, used: link.used_at.is_some() }))
 }
 
-/// Chooses the password and uses the link up. `false` where the same form did so before.
-/// [`Error::NotFound`] where the link opens no more.
-pub async fn choose_password(app: &App, token: &str, holder: &Holder, typed: &str, submit_id: Uuid) -> Result<bool> {
+/// What was typed as a password for the holder of a link, or why it cannot be one.
+pub async fn new_password(
+    app: &App,
+    holder: &Holder,
+    typed: &str,
+) -> Result<std::result::Result<NewPassword, Message>> {
+    let organisation = app.read(&Actor::visitor()).await?.organisation().name.clone();
+    let email = holder.email.as_ref().map_or("", Email::as_str);
+    Ok(NewPassword::new(typed, &[&holder.user.name, email, &organisation]))
+}
+
+/// Chooses the password and uses the link up. `false` where the same form did so before; a link that was used needs no
+/// password for that. [`Error::NotFound`] where the link opens no more.
+pub async fn choose_password(
+    app: &App,
+    token: &str,
+    holder: &Holder,
+    password: Option<NewPassword>,
+    submit_id: Uuid,
+) -> Result<bool> {
     // Only whoever holds a link that opens may make us hash.
-    let hash = if holder.used {
-        None
-    } else {
-        let organisation = app.read(&Actor::visitor()).await?.organisation().name.clone();
-        let email = holder.email.as_ref().map_or("", Email::as_str);
-        let password = NewPassword::new(typed, &[&holder.user.name, email, &organisation])
-            .map_err(|message| Error::invalid("password", message))?;
-        Some(user::hash_password(app, password.reveal()).await?)
+    let hash = match password.filter(|_| !holder.used) {
+        Some(password) => Some(user::hash_password(app, password.reveal()).await?),
+        None => None,
     };
     let mut tx = app.write(&holder.user.oneself()).await?;
     if tx.sent_before(submit_id).await?.is_some() {

@@ -23,6 +23,8 @@ pub struct Client {
     pub request_id: Uuid,
     /// Hash of the token that the browser came with: that session ends when another begins.
     pub session: Option<Vec<u8>>,
+    /// Hash of the token of a browser in which somebody signed in before.
+    pub device: Option<Vec<u8>>,
 }
 
 impl Client {
@@ -155,7 +157,9 @@ mod tests {
     fn a_network_is_what_one_attacker_has_of_it() {
         let network = |address: &str| {
             let address = Some(address.parse().unwrap());
-            Client { user_agent: String::new(), address, request_id: Uuid::nil(), session: None }.network().unwrap()
+            Client { user_agent: String::new(), address, request_id: Uuid::nil(), session: None, device: None }
+                .network()
+                .unwrap()
         };
         assert_eq!(network("203.0.113.77"), "203.0.113.0/24");
         assert_eq!(network("::ffff:203.0.113.9"), "203.0.113.0/24");

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::device;
 use super::password::NewPassword;
 use super::person;
 use super::session::{self, Client};
@@ -12,11 +13,29 @@ use crate::actor::Actor;
 use crate::app::App;
 use crate::audit::{Audited as _, Change, Object};
 use crate::error::{Error, Result};
+use crate::ids::UserId;
 use crate::locale::Message;
 use crate::text::Email;
+use crate::tx::Tx;
 
-/// Signs in with an address and a password: a new session's token, or [`Error::Invalid`].
-pub async fn sign_in(app: &App, client: &Client, address: &str, password: String) -> Result<Token> {
+/// What a browser is given when somebody signs in there.
+#[derive(Debug)]
+pub struct Entry {
+    /// The new session's token.
+    pub session: Token,
+    /// By which the browser is known again, see [`device`].
+    pub device: Token,
+}
+
+impl Entry {
+    async fn begin(tx: &mut Tx, user: UserId, client: &Client) -> Result<Self> {
+        let session = session::begin(tx, user, client).await?;
+        Ok(Self { session, device: device::remember(tx, user, client).await? })
+    }
+}
+
+/// Signs in with an address and a password, or [`Error::Invalid`].
+pub async fn sign_in(app: &App, client: &Client, address: &str, password: String) -> Result<Entry> {
     let visitor = Actor::visitor().within(client.request_id);
     let mut tx = app.machine(&visitor).await?;
     let counted = failure::count(&mut tx, address, client).await?;
@@ -33,10 +52,10 @@ pub async fn sign_in(app: &App, client: &Client, address: &str, password: String
         // The password or the log-in may have ended while it was being checked.
         if user::has_hash(&mut tx, user.id, hash.as_deref()).await? {
             failure::forgive(&mut tx, &counted).await?;
-            let token = session::begin(&mut tx, user.id, client).await?;
+            let entry = Entry::begin(&mut tx, user.id, client).await?;
             tx.record_change(act("user.signed_in", Some(user), client)).await?;
             tx.commit().await?;
-            return Ok(token);
+            return Ok(entry);
         }
     }
     let actor = known.as_ref().map_or(visitor, |user| user.oneself().within(client.request_id));
@@ -47,26 +66,23 @@ pub async fn sign_in(app: &App, client: &Client, address: &str, password: String
 }
 
 /// Begins a session for somebody who has just proved who they are by a one-time link or by the old password.
-pub async fn begin_session(app: &App, client: &Client, user: &User) -> Result<Token> {
+pub async fn begin_session(app: &App, client: &Client, user: &User) -> Result<Entry> {
     let mut tx = app.write(&user.oneself().within(client.request_id)).await?;
-    let token = session::begin(&mut tx, user.id, client).await?;
+    let entry = Entry::begin(&mut tx, user.id, client).await?;
     tx.record_change(act("user.signed_in", Some(user), client)).await?;
     tx.commit().await?;
-    Ok(token)
+    Ok(entry)
 }
 
-/// Changes the actor's own password: every session ends, and the browser gets a new one. `own` is what anybody knows of the
-/// person. [`Error::Invalid`] at `password_current` where the present password is another: tries count as at the door.
+/// Changes the actor's own password: every session ends, and the browser gets a new one. [`Error::Invalid`] at `password_current` where the present password is another: tries count as at the door.
 pub async fn change_password(
     app: &App,
     client: &Client,
     actor: &Actor,
     current: String,
-    typed: &str,
-    own: &[&str],
-) -> Result<Token> {
+    new: NewPassword,
+) -> Result<Entry> {
     let id = actor.user.ok_or(Error::NotFound)?;
-    let new = NewPassword::new(typed, own).map_err(|message| Error::invalid("password", message))?;
     let mut tx = app.machine(actor).await?;
     let user = user::get(tx.connection(), id).await?;
     let email = person::get(tx.connection(), user.person_id).await?.email.ok_or(Error::NotFound)?;
@@ -83,9 +99,9 @@ pub async fn change_password(
     }
     failure::forgive(&mut tx, &counted).await?;
     user::set_password(&mut tx, id, new).await?;
-    let token = session::begin(&mut tx, id, client).await?;
+    let entry = Entry::begin(&mut tx, id, client).await?;
     tx.commit().await?;
-    Ok(token)
+    Ok(entry)
 }
 
 /// Ends the session that the browser came with.

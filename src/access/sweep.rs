@@ -1,4 +1,4 @@
-//! Clears away what has had its time: sessions, one-time links, counted failures, forms that were sent.
+//! Clears away what has had its time: sessions, known browsers, one-time links, counted failures, forms that were sent.
 
 use crate::error::Result;
 use crate::limits;
@@ -9,6 +9,8 @@ use crate::tx::Tx;
 pub struct Swept {
     /// Sessions that had ended.
     pub sessions: u64,
+    /// Browsers in which nobody signed in any more.
+    pub devices: u64,
     /// One-time links whose time was over.
     pub links: u64,
     /// Failed sign-ins that count no more.
@@ -20,7 +22,7 @@ pub struct Swept {
 impl Swept {
     /// All together.
     pub const fn total(self) -> u64 {
-        self.sessions + self.links + self.failures + self.submissions
+        self.sessions + self.devices + self.links + self.failures + self.submissions
     }
 }
 
@@ -35,6 +37,10 @@ pub async fn expired(tx: &mut Tx) -> Result<Swept> {
     .execute(tx.connection())
     .await?
     .rows_affected();
+    let devices = sqlx::query!("delete from device where used_at <= $1", now - limits::DEVICE_TIME)
+        .execute(tx.connection())
+        .await?
+        .rows_affected();
     let links = sqlx::query!("delete from one_time_link where expires_at <= $1", now)
         .execute(tx.connection())
         .await?
@@ -47,5 +53,5 @@ pub async fn expired(tx: &mut Tx) -> Result<Swept> {
         .execute(tx.connection())
         .await?
         .rows_affected();
-    Ok(Swept { sessions, links, failures, submissions })
+    Ok(Swept { sessions, devices, links, failures, submissions })
 }

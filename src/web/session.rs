@@ -24,6 +24,8 @@ use crate::locale::Locale;
 
 /// The cookie that holds the session's token. The prefix makes browsers refuse it from any other host or over plain http.
 pub const SESSION_COOKIE: &str = "__Host-session";
+/// The cookie by which a browser is known in which somebody has signed in before. It signs nobody in.
+pub const DEVICE_COOKIE: &str = "__Host-device";
 /// The cookie that holds the language of somebody who has not signed in.
 pub const LANGUAGE_COOKIE: &str = "__Host-language";
 

@@ -7,12 +7,13 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 
 use super::{client, field_errors, signed_in, signed_out, typed_twice};
+use crate::access::password::NewPassword;
 use crate::access::session::{self, Session};
 use crate::access::user::{self, User};
 use crate::access::{membership, membership::Membership, sign_in};
 use crate::app::App;
 use crate::error::{Error, FieldErrors, Result};
-use crate::locale::Locale;
+use crate::locale::{Locale, Message};
 use crate::web::forms::{Fields, FormState};
 use crate::web::page::{page_with, see};
 use crate::web::routes::{Needs, Routes};
@@ -77,14 +78,18 @@ async fn change_password(
     let mut errors = FieldErrors::new();
     let typed = typed_twice(&fields, &mut errors);
     let current = fields.get("password_current").to_owned();
+    if current.is_empty() {
+        errors.add("password_current", Message::new("error-text-empty"));
+    }
+    // What anybody knows of the person.
     let own = [shell.actor.name.as_str(), shell.email.as_deref().unwrap_or_default(), &shell.organisation];
     let client = client(&visitor, &headers);
-    let changed = match errors.check() {
-        Ok(()) => sign_in::change_password(&app, &client, &shell.actor, current, typed, &own).await,
-        Err(errors) => Err(errors.into()),
+    let changed = match errors.take("password", NewPassword::new(typed, &own)) {
+        Some(new) if errors.is_empty() => sign_in::change_password(&app, &client, &shell.actor, current, new).await,
+        _ => Err(errors.into()),
     };
     match changed {
-        Ok(token) => Ok(signed_in(&token, see(&shell.base, "/account"))),
+        Ok(entry) => Ok(signed_in(&entry, see(&shell.base, "/account"))),
         Err(error) => {
             let form = FormState::again(fields, field_errors(error)?);
             account(&app, shell, StatusCode::UNPROCESSABLE_ENTITY, form).await

@@ -10,8 +10,7 @@ use super::set_up::DeadLink;
 use super::{client, field_errors, signed_in, typed_twice};
 use crate::access::invitation::{self, Holder};
 use crate::access::session::Client;
-use crate::access::sign_in;
-use crate::access::token::Token;
+use crate::access::sign_in::{self, Entry};
 use crate::app::App;
 use crate::error::{Error, FieldErrors, Result};
 use crate::text::Email;
@@ -67,8 +66,8 @@ async fn choose(
 ) -> Result<Response> {
     let Some(holder) = invitation::holder(&app, &token).await? else { return dead(shell) };
     let client = client(&visitor, &headers);
-    let session = match choose_and_sign_in(&app, &client, &shell, &token, &holder, &fields).await {
-        Ok(session) => session,
+    let entry = match choose_and_sign_in(&app, &client, &shell, &token, &holder, &fields).await {
+        Ok(entry) => entry,
         Err(Error::NotFound) => return dead(shell),
         Err(error) => {
             let (errors, name) = (field_errors(error)?, holder.user.name.clone());
@@ -77,7 +76,7 @@ async fn choose(
             return page_with(StatusCode::UNPROCESSABLE_ENTITY, &ChoosePasswordPage { shell, form, token, name });
         }
     };
-    Ok(signed_in(&session, see(&shell.base, "/")))
+    Ok(signed_in(&entry, see(&shell.base, "/")))
 }
 
 async fn choose_and_sign_in(
@@ -87,7 +86,7 @@ async fn choose_and_sign_in(
     token: &str,
     holder: &Holder,
     fields: &Fields,
-) -> Result<Token> {
+) -> Result<Entry> {
     let mut errors = FieldErrors::new();
     let typed = typed_twice(fields, &mut errors);
     let submit_id = fields.submit_id();
@@ -98,8 +97,10 @@ async fn choose_and_sign_in(
     if !shell.secure {
         return Err(FieldErrors::new().into());
     }
+    let password =
+        if holder.used { None } else { errors.take("password", invitation::new_password(app, holder, typed).await?) };
     errors.check()?;
-    if invitation::choose_password(app, token, holder, typed, submit_id?).await? {
+    if invitation::choose_password(app, token, holder, password, submit_id?).await? {
         return sign_in::begin_session(app, client, &holder.user).await;
     }
     // The same form again: one act, and both answers sign in.

@@ -15,7 +15,8 @@ use axum_extra::extract::CookieJar;
 use axum_extra::extract::cookie::{Cookie, SameSite};
 
 use super::session::Client;
-use super::token::Token;
+use super::sign_in::Entry;
+use super::token;
 use super::user::Right;
 use crate::audit;
 use crate::error::{Error, FieldErrors, Result};
@@ -24,7 +25,7 @@ use crate::locale::{Locale, Message};
 use crate::tx::Read;
 use crate::web::forms::{Fields, FormState};
 use crate::web::routes::Routes;
-use crate::web::session::{SESSION_COOKIE, Visitor};
+use crate::web::session::{DEVICE_COOKIE, SESSION_COOKIE, Visitor};
 use crate::web::shell::Shell;
 use crate::web::stale::Stale;
 
@@ -49,6 +50,7 @@ fn client(visitor: &Visitor, headers: &HeaderMap) -> Client {
         address: visitor.address,
         request_id: visitor.request_id,
         session: visitor.signed_in.as_ref().map(|signed_in| signed_in.token_hash.clone()),
+        device: CookieJar::from_headers(headers).get(DEVICE_COOKIE).map(|cookie| token::hash_of(cookie.value())),
     }
 }
 
@@ -57,9 +59,13 @@ fn cookie(name: &'static str, value: String) -> Cookie<'static> {
     Cookie::build((name, value)).path("/").secure(true).http_only(true).same_site(SameSite::Lax).build()
 }
 
-/// An answer that signs the browser in. The cookie ends with the browser; the session itself ends earlier (`limits`).
-fn signed_in(token: &Token, response: Response) -> Response {
-    (CookieJar::new().add(cookie(SESSION_COOKIE, token.reveal().to_owned())), response).into_response()
+/// An answer that signs the browser in. The session's cookie ends with the browser; the session itself ends earlier (`limits`).
+/// The other stays, so that the browser is known again.
+fn signed_in(entry: &Entry, response: Response) -> Response {
+    let mut device = cookie(DEVICE_COOKIE, entry.device.reveal().to_owned());
+    device.make_permanent();
+    let jar = CookieJar::new().add(cookie(SESSION_COOKIE, entry.session.reveal().to_owned())).add(device);
+    (jar, response).into_response()
 }
 
 /// An answer that takes the session's cookie away.

@@ -70,7 +70,7 @@ async fn create(
         Ok(_) => Err(FieldErrors::new().into()),
         Err(errors) => Err(errors.into()),
     };
-    let session = match made {
+    let entry = match made {
         Ok(Some(user)) => sign_in::begin_session(&app, &client, &user).await?,
         // The same form again: one act, and both answers sign in.
         Ok(None) => sign_in::sign_in(&app, &client, fields.get("email"), fields.get("password").to_owned()).await?,
@@ -83,7 +83,7 @@ async fn create(
             );
         }
     };
-    Ok(signed_in(&session, see(&shell.base, "/")))
+    Ok(signed_in(&entry, see(&shell.base, "/")))
 }
 
 fn parse(fields: &Fields) -> Result<FirstAdministrator, FieldErrors> {

@@ -60,7 +60,7 @@ async fn enter(
     }
     let client = client(&visitor, &headers);
     match sign_in::sign_in(&app, &client, fields.get("email"), fields.get("password").to_owned()).await {
-        Ok(token) => Ok(signed_in(&token, see(&shell.base, own_path(fields.get("to"))))),
+        Ok(entry) => Ok(signed_in(&entry, see(&shell.base, own_path(fields.get("to"))))),
         Err(error) => {
             let form = FormState::again(fields, field_errors(error)?);
             page_with(StatusCode::UNPROCESSABLE_ENTITY, &SignInPage { shell, form })
@@ -72,7 +72,8 @@ async fn leave(State(app): State<App>, Extension(visitor): Extension<Visitor>, h
     if let Some(signed_in) = &visitor.signed_in {
         sign_in::sign_out(&app, &client(&visitor, &headers), &signed_in.actor).await?;
     }
-    // Nothing of what was read stays in the browser. Its cookies stay, but for the session's: one holds the language.
+    // Nothing of what was read stays in the browser. Its cookies stay, but for the session's: one holds the
+    // language, one tells that somebody has signed in here before.
     let clear = (HeaderName::from_static("clear-site-data"), "\"cache\", \"storage\"");
     Ok(signed_out(([clear], see(&visitor.base, "/sign-in")).into_response()))
 }

@@ -50,6 +50,11 @@ async fn the_present_password_is_asked_for_and_a_weak_one_is_not_taken() {
     assert_eq!(answer.texts("#password_current-error"), ["这不是现在的密码。"]);
     let answer = browser.submit("/account", "/account/password", &change(PASSWORD, "member member member")).await;
     assert!(answer.texts("#password-error")[0].contains("大家都知道"), "{:?}", answer.texts("#password-error"));
+    let fields = [("password_current", ""), ("password", "short"), ("password_again", "other")];
+    let answer = browser.submit("/account", "/account/password", &fields).await;
+    for field in ["password_current", "password", "password_again"] {
+        assert_eq!(answer.texts(&format!("#{field}-error")).len(), 1, "{field} is told with all others");
+    }
     let fields = [("password_current", PASSWORD), ("password", NEW), ("password_again", "other")];
     let answer = browser.submit("/account", "/account/password", &fields).await;
     assert!(answer.texts("#password_again-error")[0].contains("不一样"));

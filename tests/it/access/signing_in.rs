@@ -38,12 +38,16 @@ async fn the_cookie_is_bound_to_host_and_https_and_unseen_by_scripts() {
     let app = TestApp::new().await;
     app.add_user("a@palmfan.example", Role::Member).await;
     let answer = try_password(&app.browser(), "A@PALMFAN.example", PASSWORD).await;
-    let cookie = answer.headers[header::SET_COOKIE].to_str().unwrap();
-    assert!(cookie.starts_with("__Host-session="), "{cookie}");
-    for attribute in ["HttpOnly", "Secure", "SameSite=Lax", "Path=/"] {
-        assert!(cookie.contains(attribute), "{attribute} is missing: {cookie}");
+    let cookies = answer.headers.get_all(header::SET_COOKIE).iter().map(|cookie| cookie.to_str().unwrap());
+    let mut cookies: Vec<&str> = cookies.collect();
+    cookies.sort_unstable();
+    assert!(cookies[0].starts_with("__Host-device=") && cookies[1].starts_with("__Host-session="), "{cookies:?}");
+    for cookie in cookies {
+        for attribute in ["HttpOnly", "Secure", "SameSite=Lax", "Path=/"] {
+            assert!(cookie.contains(attribute), "{attribute} is missing: {cookie}");
+        }
+        assert!(!cookie.contains("Domain"), "{cookie}");
     }
-    assert!(!cookie.contains("Domain"), "{cookie}");
     let page = app.browser().get("/sign-in").await;
     assert_eq!(page.headers[header::CACHE_CONTROL], "no-store");
     assert_eq!(page.headers["x-content-type-options"], "nosniff");
@@ -153,6 +157,7 @@ async fn tries_at_once_are_counted_one_by_one() {
             address: Some("203.0.113.7".parse().unwrap()),
             request_id: Uuid::now_v7(),
             session: None,
+            device: None,
         };
         rentroll::access::sign_in_failure::count(&mut tx, "known@palmfan.example", &client).await.ok()?;
         tx.commit().await.ok()
@@ -170,6 +175,7 @@ async fn many_failures_out_of_one_network_make_it_wait() {
             address: Some(address.parse().unwrap()),
             request_id: Uuid::now_v7(),
             session: None,
+            device: None,
         };
         let mut tx = app.app.machine(&rentroll::actor::Actor::visitor()).await.unwrap();
         let counted = rentroll::access::sign_in_failure::count(&mut tx, &format!("{account}@x.example"), &client).await;
@@ -183,6 +189,96 @@ async fn many_failures_out_of_one_network_make_it_wait() {
     }
     assert!(!count(100, "203.0.113.200").await);
     assert!(count(100, "198.51.100.1").await, "another network does not wait");
+}
+
+// check C36: whoever hammers at an address makes strangers wait, not the owner in a browser that is known.
+#[tokio::test]
+async fn a_stranger_who_tries_an_address_does_not_shut_its_owner_out() {
+    let app = TestApp::new().await;
+    app.add_user("known@palmfan.example", Role::Member).await;
+    app.add_user("other@palmfan.example", Role::Member).await;
+    let (own, new) = (app.browser(), app.browser());
+    own.sign_in("known@palmfan.example").await;
+    own.submit("/account", "/sign-out", &[]).await;
+    let other = app.browser();
+    other.sign_in("other@palmfan.example").await;
+    let forged = app.browser();
+    forged.set_cookie("__Host-device", "forged");
+
+    let stranger = app.browser();
+    let waits = async |browser: &Browser, password: &str| {
+        let answer = try_password(browser, "known@palmfan.example", password).await;
+        answer.texts("[role=alert]").first().is_some_and(|text| text.contains("失败次数太多"))
+    };
+    for _ in 0..10 {
+        assert!(!waits(&stranger, "wrong").await);
+    }
+    assert!(waits(&new, PASSWORD).await, "a browser that nobody knows waits");
+    assert!(waits(&other, PASSWORD).await, "the cookie is another person's");
+    assert!(waits(&forged, PASSWORD).await, "the cookie is nobody's");
+    own.sign_in("known@palmfan.example").await;
+    assert!(waits(&new, PASSWORD).await, "which gives the stranger no more tries");
+
+    // In the known browser tries are counted, too; those of others go on being counted for themselves.
+    own.submit("/account", "/sign-out", &[]).await;
+    app.app.clock.advance(TimeDelta::minutes(15));
+    for _ in 0..10 {
+        assert!(!waits(&own, "wrong").await);
+    }
+    assert!(waits(&own, PASSWORD).await);
+    new.sign_in("known@palmfan.example").await;
+}
+
+#[tokio::test]
+async fn a_browser_is_forgotten_in_the_end() {
+    let app = TestApp::new().await;
+    let browser = app.sign_in(Role::Member).await;
+    let client = session::Client {
+        user_agent: String::new(),
+        address: None,
+        request_id: Uuid::nil(),
+        session: None,
+        device: browser.cookie("__Host-device").map(|token| rentroll::access::token::hash_of(&token)),
+    };
+    let email = "member@palmfan.example".parse().unwrap();
+    let known = async || {
+        let mut tx = app.app.machine(&rentroll::actor::Actor::visitor()).await.unwrap();
+        rentroll::access::device::is_known(&mut tx, client.device.as_deref().unwrap(), &email).await.unwrap()
+    };
+    app.app.clock.advance(TimeDelta::days(179));
+    assert!(known().await);
+    app.app.clock.advance(TimeDelta::days(1));
+    assert!(!known().await);
+    let mut tx = app.app.machine(&app.operator()).await.unwrap();
+    assert_eq!(sweep::expired(&mut tx).await.unwrap().devices, 1);
+    tx.commit().await.unwrap();
+}
+
+#[tokio::test]
+async fn behind_a_trusted_proxy_the_last_hop_that_is_no_proxy_counts() {
+    let app = TestApp::trusting(&["10.0.0.0/8"]).await;
+    app.add_user("a@palmfan.example", Role::Member).await;
+    let body = format!("email=a%40palmfan.example&password={}", PASSWORD.replace(' ', "+"));
+    // The browser forged the first line; each proxy added its own.
+    let forwarded = [
+        ("host", "localhost"),
+        ("sec-fetch-site", "same-origin"),
+        ("x-forwarded-for", "192.0.2.66, 10.0.0.9"),
+        ("x-forwarded-for", "203.0.113.7"),
+        ("x-forwarded-for", "10.0.0.2"),
+    ];
+    let sign_in = async |peer: &str| {
+        let browser = app.browser();
+        let mut form = request(&browser, Method::POST, "/sign-in", &forwarded, &body);
+        let peer: std::net::SocketAddr = peer.parse().unwrap();
+        form.extensions_mut().insert(axum::extract::ConnectInfo(peer));
+        assert_eq!(browser.exchange(form).await.status, StatusCode::SEE_OTHER);
+        let page = browser.get("/account").await;
+        let here = page.rows("table.sessions").into_iter().find(|row| row[0].contains("就是这里")).unwrap();
+        here[1].clone()
+    };
+    assert_eq!(sign_in("10.0.0.1:4000").await, "203.0.113.7");
+    assert_eq!(sign_in("198.51.100.3:4000").await, "198.51.100.3", "who is no proxy is not believed");
 }
 
 #[tokio::test]
@@ -203,7 +299,7 @@ async fn a_session_ends_when_it_is_idle_and_at_the_latest_after_a_day() {
     let mut tx = app.app.machine(&app.operator()).await.unwrap();
     let swept = sweep::expired(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
-    assert_eq!(swept, sweep::Swept { sessions: 2, links: 0, failures: 0, submissions: 0 });
+    assert_eq!(swept, sweep::Swept { sessions: 2, devices: 0, links: 0, failures: 0, submissions: 0 });
 }
 
 #[tokio::test]

@@ -63,7 +63,26 @@ impl TestApp {
         Self::build("2026-03-16T02:00:00Z", Mailer::Memory(memory.clone()), memory, public_url).await
     }
 
+    /// A program that believes what these networks of proxies forward.
+    pub async fn trusting(proxies: &[&str]) -> Self {
+        let memory =
+            Memory { sent: Arc::default(), from: Mailbox::new("", "ledger@rentroll.example").expect("an address") };
+        let proxies = proxies.iter().map(|network| network.parse().expect("a network")).collect();
+        let mailer = Mailer::Memory(memory.clone());
+        Self::build_behind("2026-03-16T02:00:00Z", mailer, memory, "http://localhost", proxies).await
+    }
+
     async fn build(instant: &str, mailer: Mailer, memory: Memory, public_url: &str) -> Self {
+        Self::build_behind(instant, mailer, memory, public_url, Vec::new()).await
+    }
+
+    async fn build_behind(
+        instant: &str,
+        mailer: Mailer,
+        memory: Memory,
+        public_url: &str,
+        trusted_proxies: Vec<ipnet::IpNet>,
+    ) -> Self {
         let database = TestDatabase::new().await;
         let options = database.options();
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -77,7 +96,7 @@ impl TestApp {
             documents: Documents::open(None, folder.path()).expect("a folder for documents"),
             base: public_url.path().trim_end_matches('/').to_owned(),
             public_url: Some(public_url),
-            trusted_proxies: Vec::new(),
+            trusted_proxies,
             exports,
             imports,
             hashing,
