@@ -14,7 +14,7 @@ use crate::dates::{self, Cycle, Notice, Renewal};
 use crate::environments::cost::{Cost, Rent};
 use crate::environments::environment::{self, Environment, Status};
 use crate::environments::term::{self, NewTerm, Term, cycle_days};
-use crate::error::{Error, FieldErrors, Result};
+use crate::error::{Error, FieldError, FieldErrors, Result};
 use crate::ids::{EnvironmentId, TermId};
 use crate::locale::Message;
 use crate::money::{self, Currency};
@@ -54,15 +54,12 @@ impl NewRenewal {
         let mut errors = FieldErrors::new();
         let filled = |name: &str| Some(text(name)).filter(|value| !value.trim().is_empty());
         let follows = errors.take("", text("follows").parse().map(TermId).map_err(|_| Message::new("error-version")));
-        let until = match filled("ends_on") {
-            Some(value) => errors.take("ends_on", dates::parse_date(value).map(Until::Day)),
-            None => errors.take("cycles", parse_cycles(text("cycles")).map(Until::Cycles)),
-        };
+        let until = Until::parse(text).map_err(|error| errors.0.push(error)).ok();
         let renewal = errors.take("renewal", text("renewal").parse());
         let notice = errors.take("notice", Notice::parse(text("notice")));
         let price = filled("price").and_then(|value| errors.take("price", money::parse_price(value)));
         let currency = filled("currency").and_then(|value| errors.take("currency", value.parse::<Currency>()));
-        if price.is_some() && currency.is_none() && errors.of("currency").next().is_none() {
+        if filled("price").is_some() && filled("currency").is_none() {
             errors.add("currency", Message::new("error-term-currency"));
         }
         match (follows, until, renewal, notice) {
@@ -71,6 +68,21 @@ impl NewRenewal {
             }
             _ => Err(errors),
         }
+    }
+
+    /// All that is wrong with a renewal of this term, also where a field cannot be read and another can.
+    pub fn check<'a>(text: &dyn Fn(&str) -> &'a str, last: &Term, anchor_day: u32) -> FieldErrors {
+        let mut errors = Self::parse(text).err().unwrap_or_default();
+        if last.cycle == Cycle::Once && text("ends_on").trim().is_empty() {
+            // The form of such a term does not ask for cycles.
+            errors.0.retain(|error| error.field != "cycles");
+            errors.add("ends_on", Message::new("error-text-empty"));
+        } else if let Ok(until) = Until::parse(text)
+            && let Err(Error::Invalid(more)) = until.days(last, anchor_day)
+        {
+            errors.0.extend(more.0);
+        }
+        errors
     }
 
     /// The same again: what the last term says, for as many cycles as it had (one, where that is no whole number).
@@ -93,20 +105,7 @@ impl NewRenewal {
 
     /// The term that this makes. Pure: what the page shows before saving is what is saved.
     pub fn term(&self, last: &Term, anchor_day: u32, quantity: Decimal) -> Result<NewTerm> {
-        let Some(ended) = last.ends_on else { return Err(Error::Conflict(Message::new("error-renewal-open-ended"))) };
-        let starts_on = ended.succ_opt().ok_or_else(|| Error::internal("the calendar ends"))?;
-        let ends_on = match self.until {
-            Until::Day(day) if day < starts_on => {
-                let message = Message::new("error-renewal-day").with("starts_on", starts_on);
-                return Err(Error::invalid("ends_on", message));
-            }
-            Until::Day(day) => day,
-            Until::Cycles(cycles) => dates::term_end(starts_on, anchor_day, last.cycle, cycles).ok_or_else(|| {
-                let key = if last.cycle == Cycle::Once { "error-renewal-once" } else { "error-renewal-cycles" };
-                let field = if last.cycle == Cycle::Once { "ends_on" } else { "cycles" };
-                Error::invalid(field, Message::new(key).with("value", i32::from(cycles).to_string()))
-            })?,
-        };
+        let (starts_on, ends_on) = self.until.days(last, anchor_day)?;
         Ok(NewTerm {
             starts_on,
             ends_on: Some(ends_on),
@@ -117,6 +116,38 @@ impl NewRenewal {
             price: self.price,
             currency: self.currency.clone(),
         })
+    }
+}
+
+impl Until {
+    /// The day where one is there, else the number of cycles.
+    fn parse<'a>(text: &dyn Fn(&str) -> &'a str) -> Result<Self, FieldError> {
+        let day = text("ends_on");
+        let (field, until) = if day.trim().is_empty() {
+            ("cycles", parse_cycles(text("cycles")).map(Self::Cycles))
+        } else {
+            ("ends_on", dates::parse_date(day).map(Self::Day))
+        };
+        until.map_err(|message| FieldError { field: field.into(), message })
+    }
+
+    /// The first and the last day of the term that follows this one.
+    fn days(self, last: &Term, anchor_day: u32) -> Result<(NaiveDate, NaiveDate)> {
+        let Some(ended) = last.ends_on else { return Err(Error::Conflict(Message::new("error-renewal-open-ended"))) };
+        let starts_on = ended.succ_opt().ok_or_else(|| Error::internal("the calendar ends"))?;
+        let ends_on = match self {
+            Self::Day(day) if day < starts_on => {
+                let message = Message::new("error-renewal-day").with("starts_on", starts_on);
+                return Err(Error::invalid("ends_on", message));
+            }
+            Self::Day(day) => day,
+            Self::Cycles(cycles) => dates::term_end(starts_on, anchor_day, last.cycle, cycles).ok_or_else(|| {
+                let key = if last.cycle == Cycle::Once { "error-renewal-once" } else { "error-renewal-cycles" };
+                let field = if last.cycle == Cycle::Once { "ends_on" } else { "cycles" };
+                Error::invalid(field, Message::new(key).with("value", i32::from(cycles).to_string()))
+            })?,
+        };
+        Ok((starts_on, ends_on))
     }
 }
 
@@ -156,20 +187,28 @@ pub fn preview(new: &NewTerm, anchor_day: u32, rent: &Rent<'_>, prices: &[Price]
     })
 }
 
+/// Why there is nothing to renew; nothing where it can be renewed.
+pub fn obstacle(status: Status, last: &Term) -> Option<Message> {
+    let key = match (status, last.renewal, last.ends_on) {
+        (Status::Ended | Status::Voided, ..) => "error-environment-not-active",
+        (Status::Active, Renewal::Never, _) => "error-renewal-never",
+        (Status::Active, _, None) => "error-renewal-open-ended",
+        (Status::Active, _, Some(_)) => return None,
+    };
+    Some(Message::new(key))
+}
+
 /// Renews an environment.
 pub async fn renew(tx: &mut Tx, id: EnvironmentId, new: &NewRenewal) -> Result<Term> {
     let environment = environment::get(tx.connection(), id).await?;
     tx.allow(Permission::Operate, Some(environment.project_id))?;
     let environment = environment::lock(tx, id).await?;
-    if environment.status != Status::Active {
-        return Err(Error::Conflict(Message::new("error-environment-not-active")));
-    }
     let last = term::last(tx.connection(), id).await?;
     if last.id != new.follows {
         return Err(Error::Conflict(Message::new("error-renewal-done").with("number", last.number)));
     }
-    if last.renewal == Renewal::Never {
-        return Err(Error::Conflict(Message::new("error-renewal-never")));
+    if let Some(message) = obstacle(environment.status, &last) {
+        return Err(Error::Conflict(message));
     }
     let next = new.term(&last, environment.anchor(), environment.quantity)?;
     add(tx, &environment, &next).await
@@ -290,6 +329,29 @@ mod tests {
         assert_eq!(key(next(&term("2026-01-01", None, Cycle::MONTHLY), Until::Cycles(1))), "error-renewal-open-ended");
         let far = term("2198-01-01", Some("2198-12-31"), Cycle::YEARLY);
         assert_eq!(key(next(&far, Until::Cycles(9))), "cycles: error-renewal-cycles");
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_told_at_once() {
+        let last = term("2026-03-01", Some("2026-03-31"), Cycle::MONTHLY);
+        let wrong = |last: &Term, typed: &[(&str, &str)]| {
+            let text = |name: &str| typed.iter().find(|(key, _)| *key == name).map_or("", |(_, value)| *value);
+            let errors = NewRenewal::check(&text, last, 1).0.into_iter();
+            errors.map(|error| (error.field.into_owned(), error.message.key)).collect::<Vec<_>>()
+        };
+        let valid = [("follows", "7"), ("renewal", "on_request")];
+        let typed = [("ends_on", "2026-03-31"), ("notice", "soon"), ("price", "¥1"), ("follows", "7"), ("renewal", "")];
+        let expected = [
+            ("renewal", "error-renewal"),
+            ("notice", "error-notice"),
+            ("price", "error-decimal"),
+            ("currency", "error-term-currency"),
+            ("ends_on", "error-renewal-day"),
+        ];
+        assert_eq!(wrong(&last, &typed), expected.map(|(field, key)| (field.to_owned(), key)));
+        assert_eq!(wrong(&last, &valid), [("cycles".to_owned(), "error-renewal-cycles")]);
+        let once = term("2026-03-01", Some("2026-03-31"), Cycle::Once);
+        assert_eq!(wrong(&once, &valid), [("ends_on".to_owned(), "error-text-empty")]);
     }
 
     #[test]

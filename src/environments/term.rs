@@ -152,10 +152,7 @@ impl NewTerm {
     pub fn parse<'a>(text: &dyn Fn(&str) -> &'a str, errors: &mut FieldErrors) -> Option<Self> {
         let filled = |name: &str| Some(text(name)).filter(|value| !value.trim().is_empty());
         let count = errors.0.len();
-        let starts_on = match filled("starts_on") {
-            Some(value) => errors.take("starts_on", dates::parse_date(value)),
-            None => errors.take("starts_on", Err(Message::new("error-text-empty"))),
-        };
+        let starts_on = errors.take("starts_on", dates::parse_date(text("starts_on")));
         let ends_on = filled("ends_on").and_then(|value| errors.take("ends_on", dates::parse_date(value)));
         let cycle = filled("cycle").map_or(Some(Cycle::Once), |value| errors.take("cycle", value.parse()));
         let renewal = filled("renewal").map_or(Some(Renewal::OnRequest), |value| errors.take("renewal", value.parse()));
@@ -164,6 +161,15 @@ impl NewTerm {
             filled("quantity").map_or(Some(Decimal::ONE), |value| errors.take("quantity", parse_quantity(value)));
         let price = filled("price").and_then(|value| errors.take("price", money::parse_price(value)));
         let currency = filled("currency").and_then(|value| errors.take("currency", value.parse::<Currency>()));
+        if let (Some(starts_on), Some(ends_on)) = (starts_on, ends_on)
+            && ends_on < starts_on
+        {
+            let message = Message::new("error-term-days").with("starts_on", starts_on).with("ends_on", ends_on);
+            errors.add("ends_on", message);
+        }
+        if filled("price").is_some() && filled("currency").is_none() {
+            errors.add("currency", Message::new("error-term-currency"));
+        }
         let new = Self {
             starts_on: starts_on?,
             ends_on,
@@ -174,19 +180,7 @@ impl NewTerm {
             price,
             currency,
         };
-        new.check(errors);
         (errors.0.len() == count).then_some(new)
-    }
-
-    /// The rules that concern several fields.
-    fn check(&self, errors: &mut FieldErrors) {
-        if let Some(ends_on) = self.ends_on.filter(|ends_on| *ends_on < self.starts_on) {
-            let message = Message::new("error-term-days").with("starts_on", self.starts_on).with("ends_on", ends_on);
-            errors.add("ends_on", message);
-        }
-        if self.price.is_some() && self.currency.is_none() && errors.of("currency").next().is_none() {
-            errors.add("currency", Message::new("error-term-currency"));
-        }
     }
 }
 

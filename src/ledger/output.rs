@@ -20,7 +20,7 @@ use crate::ids::{EnvironmentId, OutputId, ProjectId};
 use crate::locale::Message;
 use crate::money::{self, Currency, Sum};
 use crate::table::{Cell, Column, Table};
-use crate::text::{Line, excerpt};
+use crate::text::{self, Line, excerpt};
 use crate::tx::{Read, Tx};
 
 /// One line of what was produced.
@@ -124,15 +124,16 @@ impl NewOutput {
     pub fn parse<'a>(text: &dyn Fn(&str) -> &'a str) -> Result<Self, FieldErrors> {
         let mut errors = FieldErrors::new();
         let filled = |name: &str| Some(text(name)).filter(|value| !value.trim().is_empty());
-        let missing = || Message::new("error-text-empty");
         let chosen = text("environment").parse().map_err(|_| Message::new("error-output-environment"));
         let environment = errors.take("environment", chosen);
         let scenario = filled("scenario").and_then(|word| errors.take("scenario", word.parse()));
         let period = errors.take("period", text("period").parse());
-        let unit = errors.take("unit", filled("unit").ok_or_else(missing).and_then(str::parse));
-        let quantity = errors.take("quantity", filled("quantity").ok_or_else(missing).and_then(money::parse_price));
-        let amount = filled("value").and_then(|value| errors.take("value", money::parse_amount(value)));
-        let value = amount.and_then(|amount| Some((amount, errors.take("currency", text("currency").parse())?)));
+        let unit = errors.take("unit", text::filled(text("unit")).and_then(str::parse));
+        let quantity = errors.take("quantity", money::parse_price(text("quantity")));
+        let value = filled("value").and_then(|value| {
+            let amount = errors.take("value", money::parse_amount(value));
+            amount.zip(errors.take("currency", text("currency").parse()))
+        });
         let description = errors.take("description", text("description").parse());
         match (environment, period, unit, quantity, description, errors.is_empty()) {
             (Some(environment), Some(period), Some(unit), Some(quantity), Some(description), true) => {

@@ -229,7 +229,7 @@ impl NewSpend {
         let currency = errors.take("currency", text("currency").parse::<Currency>());
         let mut line = |name: &'static str| errors.take(name, text(name).parse::<Line>()).unwrap_or_default();
         let (service, unit, description) = (line("service"), line("unit"), line("description"));
-        if [list, contracted, billed, effective].iter().all(Option::is_none) && errors.is_empty() {
+        if ["list", "contracted", "billed", "effective"].iter().all(|name| filled(name).is_none()) {
             errors.add("billed", Message::new("error-spend-amount"));
         }
         if let (Some(first), Some(until)) = (first, until)

@@ -102,6 +102,11 @@ async fn a_person_records_corrects_and_voids() {
     let action = format!("{entry}/correct");
     let unreasoned = browser.submit(&action, &action, &[("quantity", "515")]).await;
     assert_eq!(unreasoned.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let typed = [("quantity", "five"), ("value", "¥5"), ("currency", "")];
+    let wrong = browser.submit(&action, &action, &typed).await;
+    for field in ["quantity", "value", "currency", "reason"] {
+        assert_eq!(wrong.texts(&format!("#{field}-error")).len(), 1, "{field} is told with all others");
+    }
     assert_eq!(unreasoned.form(&action).1["quantity"], "515", "nothing typed is lost");
     let corrected = browser.submit(&action, &action, &[("quantity", "515"), ("reason", "数错了")]).await.location();
     assert_eq!(browser.get(&entry).await.texts(".notice").len(), 1, "the old entry names its reversal");

@@ -55,6 +55,26 @@ impl RenewalForm {
     }
 }
 
+/// In the form's place, where there is nothing to renew: why, and what leads on.
+#[derive(Template)]
+#[template(path = "environments/renewal_refused.html")]
+struct Refused {
+    shell: Shell,
+    environment: Environment,
+    last: Term,
+    why: Message,
+}
+
+impl Refused {
+    fn is_active(&self) -> bool {
+        self.environment.status == Status::Active
+    }
+
+    fn is_ended(&self) -> bool {
+        self.environment.status == Status::Ended
+    }
+}
+
 /// The form; what the address says comes before what the last term says, so that a preview can be asked for.
 pub(super) async fn new(
     State(app): State<App>,
@@ -64,23 +84,27 @@ pub(super) async fn new(
 ) -> Result<Response> {
     let mut read = app.read(&shell.actor).await?;
     let (environment, last) = subject(&mut read, &shell, EnvironmentId(id)).await?;
+    if let Some(why) = renewal::obstacle(environment.status, &last) {
+        return page_with(StatusCode::CONFLICT, &Refused { shell, environment, last, why });
+    }
     let first = first_values(&last, environment.anchor());
+    let is_fresh = asked.is_empty();
     let fields = asked.into_iter().fold(first, |fields, (name, value)| fields.with(&name, value));
-    page(&form(&mut read, shell, environment, last, fields, FieldErrors::new()).await?)
+    // Of a fresh form nothing can be said yet: without a rhythm the day must be typed first.
+    let errors = if is_fresh {
+        FieldErrors::new()
+    } else {
+        NewRenewal::check(&|name| fields.get(name), &last, environment.anchor())
+    };
+    page(&form(&mut read, shell, environment, last, fields, errors).await?)
 }
 
-/// The environment and its last term, if it can be renewed at all.
+/// The environment and its last term.
 async fn subject(read: &mut Read, shell: &Shell, id: EnvironmentId) -> Result<(Environment, Term)> {
     let environment = environment::get(read.connection(), id).await?;
     shell.actor.allow(Permission::Operate, Some(environment.project_id))?;
     let last = term::last(read.connection(), id).await?;
-    let refuse = |key| Err(Error::Conflict(Message::new(key)));
-    match (environment.status, last.renewal, last.ends_on) {
-        (Status::Active, Renewal::Never, _) => refuse("error-renewal-never"),
-        (Status::Active, _, None) => refuse("error-renewal-open-ended"),
-        (Status::Active, _, Some(_)) => Ok((environment, last)),
-        _ => refuse("error-environment-not-active"),
-    }
+    Ok((environment, last))
 }
 
 fn first_values(last: &Term, anchor: u32) -> Fields {
@@ -95,7 +119,7 @@ fn first_values(last: &Term, anchor: u32) -> Fields {
         .with("currency", last.currency.as_ref().map_or("", Currency::as_str))
 }
 
-/// The form with its preview, where the values make a term; else with what is wrong.
+/// The form with what is wrong, and with its preview where the values make a term.
 async fn form(
     read: &mut Read,
     shell: Shell,
@@ -105,15 +129,10 @@ async fn form(
     errors: FieldErrors,
 ) -> Result<RenewalForm> {
     let today = read.today();
-    let blank = last.cycle.months().is_none() && fields.filled("ends_on").is_none();
-    let (preview, more) = match preview(read, &environment, &last, &fields).await {
-        // Nothing to compute yet: without a rhythm the day must be typed first.
-        Err(Error::Invalid(_)) if blank && errors.is_empty() => (None, FieldErrors::new()),
-        Err(Error::Invalid(more)) => (None, more),
-        Err(error) => return Err(error),
-        Ok(preview) => (preview, FieldErrors::new()),
+    let preview = match preview(read, &environment, &last, &fields).await {
+        Err(Error::Invalid(_)) => None,
+        preview => preview?,
     };
-    let errors = if errors.is_empty() { more } else { errors };
     Ok(RenewalForm { shell, form: FormState::again(fields, errors), environment, last, preview, today })
 }
 
@@ -138,15 +157,25 @@ pub(super) async fn create(
     Path(id): Path<i64>,
     fields: Fields,
 ) -> Result<Response> {
-    match created(&app, &shell, EnvironmentId(id), &fields).await {
-        Ok(()) => Ok(see(&shell.base, &format!("/environments/{id}"))),
-        Err(Error::Invalid(errors)) => {
-            let mut read = app.read(&shell.actor).await?;
-            let (environment, last) = subject(&mut read, &shell, EnvironmentId(id)).await?;
+    let error = match created(&app, &shell, EnvironmentId(id), &fields).await {
+        Ok(()) => return Ok(see(&shell.base, &format!("/environments/{id}"))),
+        Err(error @ (Error::Invalid(_) | Error::Conflict(_))) => error,
+        Err(error) => return Err(error),
+    };
+    let mut read = app.read(&shell.actor).await?;
+    let (environment, last) = subject(&mut read, &shell, EnvironmentId(id)).await?;
+    match (renewal::obstacle(environment.status, &last), error) {
+        (Some(why), Error::Invalid(_)) => page_with(StatusCode::CONFLICT, &Refused { shell, environment, last, why }),
+        (Some(why), Error::Conflict(message)) if message == why => {
+            page_with(StatusCode::CONFLICT, &Refused { shell, environment, last, why })
+        }
+        (None, Error::Invalid(errors)) => {
+            let all = NewRenewal::check(&|name| fields.get(name), &last, environment.anchor());
+            let errors = if all.is_empty() { errors } else { all };
             let template = form(&mut read, shell, environment, last, fields, errors).await?;
             page_with(StatusCode::UNPROCESSABLE_ENTITY, &template)
         }
-        Err(error) => Err(error),
+        (_, error) => Err(error),
     }
 }
 

@@ -9,9 +9,11 @@ mod spend_form;
 
 use crate::actor::{Actor, Permission};
 use crate::environments::choice::{self, EnvironmentChoice};
-use crate::error::{Error, Result};
+use crate::error::{Error, FieldErrors, Result};
 use crate::locale::Message;
+use crate::text::Line;
 use crate::tx::Read;
+use crate::web::forms::Fields;
 use crate::web::routes::Routes;
 
 /// The routes of the ledger.
@@ -30,6 +32,32 @@ async fn environments(read: &mut Read, actor: &Actor) -> Result<Vec<(String, Str
     let choices: Vec<EnvironmentChoice> = choice::choices(read).await?;
     let mine = choices.iter().filter(|choice| actor.may(Permission::Operate, Some(choice.project_id)));
     Ok(mine.map(|choice| (choice.id.to_string(), choice.to_string())).collect())
+}
+
+/// Why an entry is taken back: something must be said.
+fn reason(fields: &Fields) -> Result<Line, FieldErrors> {
+    let mut errors = FieldErrors::new();
+    let reason = errors.take("reason", fields.reason().parse::<Line>());
+    match reason {
+        Some(reason) if !reason.is_empty() => Ok(reason),
+        Some(_) => {
+            errors.add("reason", Message::new("error-reason"));
+            Err(errors)
+        }
+        None => Err(errors),
+    }
+}
+
+/// Both halves of a form, or all that is wrong with either.
+fn both<A, B>(one: Result<A, FieldErrors>, other: Result<B, FieldErrors>) -> Result<(A, B), FieldErrors> {
+    match (one, other) {
+        (Ok(one), Ok(other)) => Ok((one, other)),
+        (Err(mut errors), Err(more)) => {
+            errors.0.extend(more.0);
+            Err(errors)
+        }
+        (Err(errors), _) | (_, Err(errors)) => Err(errors),
+    }
 }
 
 /// Refuses who does not see what belongs to no project: bills and unplaced lines are of the whole organisation.

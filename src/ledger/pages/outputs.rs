@@ -20,7 +20,6 @@ use crate::limits;
 use crate::locale::Message;
 use crate::money;
 use crate::table::Format;
-use crate::text::Line;
 use crate::tx::{Read, Tx};
 use crate::web::export;
 use crate::web::forms::{Fields, FormState};
@@ -313,20 +312,11 @@ async fn open_entry(read: &mut Read, shell: &Shell, id: i64) -> Result<OutputEnt
     Ok(entry)
 }
 
-/// Why the person does this; it must be said.
-fn reason(fields: &Fields) -> Result<String> {
-    let reason: Line = fields.reason().parse().map_err(|message| Error::invalid("reason", message))?;
-    if reason.is_empty() {
-        return Err(Error::invalid("reason", Message::new("error-text-empty")));
-    }
-    Ok(reason.as_str().to_owned())
-}
-
 async fn correct(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
     let id = OutputId(id);
     let corrected = async {
-        let new = NewOutput::parse(&|name| fields.get(name))?;
-        let actor = shell.actor.clone().because(reason(&fields)?);
+        let (new, reason) = super::both(NewOutput::parse(&|name| fields.get(name)), super::reason(&fields))?;
+        let actor = shell.actor.clone().because(reason.as_str());
         once(&app, &actor, &fields, async |tx| output::correct(tx, id, &new).await).await
     };
     match corrected.await {
@@ -365,7 +355,7 @@ async fn void_form(State(app): State<App>, shell: Shell, Path(id): Path<i64>) ->
 
 async fn void(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
     let voided = async {
-        let actor = shell.actor.clone().because(reason(&fields)?);
+        let actor = shell.actor.clone().because(super::reason(&fields)?.as_str());
         once(&app, &actor, &fields, async |tx| output::void(tx, OutputId(id)).await).await
     };
     match voided.await {

@@ -16,7 +16,6 @@ use crate::ledger::charge::{Category, CostKind};
 use crate::ledger::spend::{self, NewSpend, Spend};
 use crate::locale::Message;
 use crate::money;
-use crate::text::Line;
 use crate::tx::Tx;
 use crate::web::forms::{Fields, FormState};
 use crate::web::page::{page, page_with, see};
@@ -163,12 +162,6 @@ where
     Ok(location)
 }
 
-/// Why an entry is taken back: something must be said.
-fn reason(fields: &Fields) -> Result<Line> {
-    let line: Line = fields.reason().parse().map_err(|message| Error::invalid("reason", message))?;
-    if line.is_empty() { Err(Error::invalid("reason", Message::new("error-reason"))) } else { Ok(line) }
-}
-
 async fn record(State(app): State<App>, shell: Shell, fields: Fields) -> Result<Response> {
     let recorded = async {
         let zone = zone(&app, &shell).await?;
@@ -209,8 +202,8 @@ async fn correct_form(State(app): State<App>, shell: Shell, Path(id): Path<i64>)
 async fn correct(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
     let corrected = async {
         let zone = zone(&app, &shell).await?;
-        let (reason, new) = (reason(&fields), NewSpend::parse(&|name| fields.get(name), zone));
-        let (reason, new) = both(reason, new)?;
+        let new = NewSpend::parse(&|name| fields.get(name), zone);
+        let (new, reason) = super::both(new, super::reason(&fields))?;
         let actor = shell.actor.clone().because(reason.as_str());
         once(&app, &actor, &fields, async |tx| spend::correct(tx, SpendId(id), new).await).await
     };
@@ -221,19 +214,6 @@ async fn correct(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fiel
             again(&app, shell, fields, errors, Some(spend)).await
         }
         Err(error) => Err(error),
-    }
-}
-
-/// The reason and the entry, or all that is wrong with both.
-fn both(reason: Result<Line>, new: std::result::Result<NewSpend, FieldErrors>) -> Result<(Line, NewSpend)> {
-    match (reason, new) {
-        (Ok(reason), Ok(new)) => Ok((reason, new)),
-        (Err(Error::Invalid(mut errors)), Err(more)) => {
-            errors.0.extend(more.0);
-            Err(errors.into())
-        }
-        (Err(error), _) => Err(error),
-        (_, Err(errors)) => Err(errors.into()),
     }
 }
 
@@ -258,7 +238,7 @@ async fn void_form(State(app): State<App>, shell: Shell, Path(id): Path<i64>) ->
 
 async fn void(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
     let voided = async {
-        let actor = shell.actor.clone().because(reason(&fields)?.as_str());
+        let actor = shell.actor.clone().because(super::reason(&fields)?.as_str());
         once(&app, &actor, &fields, async |tx| spend::void(tx, SpendId(id)).await).await
     };
     match voided.await {

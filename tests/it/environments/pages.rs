@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use rentroll::actor::Role;
-use rentroll::dates::Cycle;
+use rentroll::dates::{Cycle, Renewal};
 use rentroll::environments::environment;
 use rentroll::environments::term::{self, NewTerm};
 
@@ -194,6 +194,101 @@ async fn a_renewal_shows_its_last_day_and_cost_before_it_is_saved() {
     let terms = shown.rows("table.terms");
     assert_eq!((terms.len(), terms[1][2].as_str(), terms[1][7].as_str()), (2, "2027-03-30", "61,000.00 CNY"));
     assert!(shown.texts(".history li p")[0..].iter().any(|it| it.contains("renewed 竹简-预训练 to 2027-03-30")));
+}
+
+#[tokio::test]
+async fn a_renewal_form_comes_back_with_all_that_is_wrong_and_all_that_was_typed() {
+    let app = TestApp::new().await;
+    let term = NewTerm { cycle: Cycle::MONTHLY, ..NewTerm::between(day("2026-03-01"), Some(day("2026-03-31"))) };
+    let environment = app.open_environment_with("竹简-预训练", term).await;
+    let browser = english(&app).await;
+    let form = format!("/environments/{}/renewals/new", environment.id);
+    let typed =
+        [("ends_on", "2026-03-31"), ("notice", "soon"), ("price", "¥68"), ("currency", ""), ("reason", "cheaper")];
+    let answer = browser.submit(&form, "/renewals", &typed).await;
+    assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+    for field in ["ends_on", "notice", "price", "currency"] {
+        assert_eq!(answer.texts(&format!("#{field}-error")).len(), 1, "{field}: {}", answer.text());
+    }
+    assert!(answer.texts("#ends_on-error")[0].contains("begins on 2026-04-01"));
+    let (_, kept) = answer.form("/renewals");
+    for (name, value) in typed {
+        assert_eq!(kept[name], value, "{name}");
+    }
+    let previewed = browser.get(&format!("{form}?ends_on=2026-03-31&notice=soon")).await;
+    assert_eq!(previewed.texts(".field-error").len(), 2, "the preview says it, too");
+
+    // Without a rhythm the last day is asked for, with the words of every empty field.
+    let once = app.open_environment("竹简-评测", "2026-01-01", Some("2026-03-31")).await;
+    let form = format!("/environments/{}/renewals/new", once.id);
+    assert!(browser.get(&form).await.texts(".field-error").is_empty());
+    let answer = browser.submit(&form, "/renewals", &[]).await;
+    assert_eq!(answer.texts("#ends_on-error"), ["Something must stand here."]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_renewed_says_why_and_leads_on() {
+    let app = TestApp::new().await;
+    let (never, open) = (
+        NewTerm { renewal: Renewal::Never, ..NewTerm::between(day("2026-01-01"), Some(day("2026-03-31"))) },
+        NewTerm::between(day("2026-01-01"), None),
+    );
+    let browser = english(&app).await;
+    for (name, term, why) in [("甲", never, "not renewed"), ("乙", open, "no last day")] {
+        let environment = app.open_environment_with(name, term).await;
+        let mut read = app.read().await;
+        let last = term::last(read.connection(), environment.id).await.unwrap();
+        let path = format!("/environments/{}", environment.id);
+        let follows = last.id.to_string();
+        let sent = [("follows", follows.as_str()), ("ends_on", "2026-06-30"), ("renewal", "on_request")];
+        let submit_id = uuid::Uuid::now_v7().to_string();
+        let sent: Vec<(&str, &str)> = sent.into_iter().chain([("submit_id", submit_id.as_str())]).collect();
+        for answer in
+            [browser.get(&format!("{path}/renewals/new")).await, browser.post(&format!("{path}/renewals"), &sent).await]
+        {
+            assert_eq!(answer.status, StatusCode::CONFLICT);
+            assert!(answer.texts(".lead")[0].contains(why), "{}", answer.text());
+            assert_eq!(answer.attributes("main .actions a", "href"), [format!("/terms/{}/edit", last.id)]);
+        }
+        // The way on: another kind of renewal, and a last day.
+        let edit = format!("/terms/{}", last.id);
+        let changed = [("renewal", "on_request"), ("ends_on", "2026-03-31")];
+        assert_eq!(browser.submit(&format!("{edit}/edit"), &edit, &changed).await.status, StatusCode::SEE_OTHER);
+        assert_eq!(browser.get(&format!("{path}/renewals/new")).await.status, StatusCode::OK);
+        browser.submit(&format!("{path}/end"), "/end", &[("ended_on", "2026-03-20")]).await;
+        let ended = browser.get(&format!("{path}/renewals/new")).await;
+        assert_eq!(ended.attributes("main .actions a", "href"), [format!("{path}/end")]);
+    }
+}
+
+#[tokio::test]
+async fn other_forms_tell_everything_at_once_too() {
+    let app = TestApp::new().await;
+    let environment = app.open_environment("竹简-预训练", "2026-01-01", Some("2026-03-31")).await;
+    let browser = english(&app).await;
+    let mut read = app.read().await;
+    let term = term::last(read.connection(), environment.id).await.unwrap();
+    let path = format!("/terms/{}", term.id);
+    let typed =
+        [("starts_on", "2026-04-01"), ("ends_on", "2026-03-31"), ("quantity", "x"), ("price", "1"), ("currency", "")];
+    let answer = browser.submit(&format!("{path}/edit"), &path, &typed).await;
+    let wrong = ["ends_on", "quantity", "currency"].map(|field| answer.texts(&format!("#{field}-error")).len());
+    assert_eq!((answer.status, wrong), (StatusCode::UNPROCESSABLE_ENTITY, [1, 1, 1]), "{}", answer.text());
+
+    // An empty day is the same mistake everywhere, and said in the same words.
+    let path = format!("/environments/{}", environment.id);
+    for (form, action, field) in [
+        (format!("/terms/{}/edit", term.id), format!("/terms/{}", term.id), "starts_on"),
+        (format!("{path}/end"), "/end".to_owned(), "ended_on"),
+        (format!("{path}/scale-changes"), "/scale-changes".to_owned(), "changes_on"),
+        ("/environments/new".to_owned(), "/environments".to_owned(), "starts_on"),
+        ("/ledger/new".to_owned(), "/ledger".to_owned(), "charged_on"),
+        ("/rates".to_owned(), "/rates".to_owned(), "rated_on"),
+        (format!("/tiers/{}", environment.tier_id), "/prices".to_owned(), "valid_from"),
+    ] {
+        let answer = browser.submit(&form, &action, &[(field, " ")]).await;
+        assert_eq!(answer.texts(&format!("#{field}-error")), ["Something must stand here."], "{form}");
+    }
 }
 
 #[tokio::test]
