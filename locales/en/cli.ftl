@@ -32,6 +32,10 @@ cli-public-url-missing-for-mail = RENTROLL_PUBLIC_URL is not set: reminders go w
 # ---- doctor
 cli-doctor-ok = ok    { $name } { $message }
 cli-doctor-ill = look  { $name } { $message }
+cli-doctor-variables = can be used: { $names }
+cli-doctor-variables-none = none is set
+cli-doctor-variable-unknown = { $name } is set, but this version knows no such variable. See  rentroll --help
+cli-doctor-variable-meant = { $name } is set, but this version knows no such variable. Is { $nearest } meant?
 cli-doctor-embedded = PostgreSQL { $version }, Rentroll's own
 cli-doctor-given = PostgreSQL { $version } at DATABASE_URL
 cli-doctor-migrations = all { $n } applied

@@ -28,6 +28,10 @@ cli-public-url-missing-for-mail = 没有设 RENTROLL_PUBLIC_URL：提醒邮件�
 # ---- doctor
 cli-doctor-ok = 正常  { $name } { $message }
 cli-doctor-ill = 要看  { $name } { $message }
+cli-doctor-variables = 可以用：{ $names }
+cli-doctor-variables-none = 一个都没有设
+cli-doctor-variable-unknown = 设了 { $name }，但这个版本没有这个变量。看  rentroll --help
+cli-doctor-variable-meant = 设了 { $name }，但这个版本没有这个变量。是不是想写 { $nearest }？
 cli-doctor-embedded = PostgreSQL { $version }，Rentroll 自带的服务
 cli-doctor-given = PostgreSQL { $version }，由 DATABASE_URL 指定
 cli-doctor-migrations = { $n } 个迁移都已执行

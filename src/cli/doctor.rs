@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::console::{Console, Refused, Report};
 use super::open::{self, Database, Purpose};
-use super::serve;
+use super::{serve, variables};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::locale::Message;
@@ -42,8 +42,12 @@ impl Check {
     }
 }
 
-pub(super) async fn run(config: &Config, console: &Console) -> Result<Report, Refused> {
-    let mut checks = Vec::new();
+/// `unusable`: why variables cannot be used. While there are such, nothing is done with what the others say.
+pub(super) async fn run(config: &Config, console: &Console, unusable: &[Message]) -> Result<Report, Refused> {
+    let mut checks = variables(config, unusable);
+    if !unusable.is_empty() {
+        return Ok(report(&checks, console));
+    }
     database(config, console, &mut checks).await;
     checks.push(mail(config).await);
     checks.push(public_url(config));
@@ -66,6 +70,19 @@ fn report(checks: &[Check], console: &Console) -> Report {
             .with("message", check.message.clone())
     };
     Report { json: Some(json!({ "ok": ok, "checks": listed })), lines: checks.iter().map(line).collect(), refused: !ok }
+}
+
+/// Every variable that is set, also where nothing needs it at the moment, and every one that only looks like one.
+fn variables(config: &Config, unusable: &[Message]) -> Vec<Check> {
+    let wrong = unusable.iter().cloned().chain(variables::unfit(config)).chain(variables::unknown());
+    let ill: Vec<Check> = wrong.map(|message| Check::ill("variables", message)).collect();
+    let set = variables::set();
+    let well = if set.is_empty() {
+        Message::new("cli-doctor-variables-none")
+    } else {
+        Message::new("cli-doctor-variables").with("names", set.join(", "))
+    };
+    if ill.is_empty() { vec![Check::well("variables", well)] } else { ill }
 }
 
 /// The checks that need a database; only the first of them where there is none.

@@ -16,15 +16,17 @@ mod open;
 mod progress;
 mod serve;
 mod user;
+mod variables;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tokio::runtime;
 
 use crate::config::Config;
+use crate::locale::Message;
 use console::{Console, Refused, Report};
-use tokio::runtime;
 
 /// What was typed.
 #[derive(Debug, Parser)]
@@ -38,6 +40,9 @@ struct CommandLine {
     json: bool,
     #[command(subcommand)]
     command: Option<Command>,
+    /// Why variables cannot be used; only the doctor goes on without them.
+    #[arg(skip)]
+    unusable: Vec<Message>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -54,18 +59,25 @@ enum Command {
     Jobs(jobs::Arguments),
     /// Write a list as a file: csv, csv-plain, xlsx or json.
     Export(export::Arguments),
-    /// Say of database, migrations, roles, mail, clock, documents, keys and disk whether each is well, or what to do.
+    /// Say of variables, database, migrations, roles, mail, clock, documents, keys and disk whether each is well, or what to do.
     Doctor,
 }
 
 /// Runs the command; the arguments begin with the program's own name.
 pub fn run(arguments: &[OsString]) -> ExitCode {
-    let line = match arguments::read(arguments) {
+    let mut line = match arguments::read(arguments) {
         Ok(line) => line,
         Err(code) => return code,
     };
     let console = Console::new(line.config.command_locale(), line.json);
-    let result = logging::start(&line.config.log).map_err(Refused::Say).and_then(|()| {
+    let logging = match (logging::start(&line.config.log), &line.command) {
+        (Err(message), Some(Command::Doctor)) => {
+            line.unusable.push(message);
+            Ok(())
+        }
+        (started, _) => started,
+    };
+    let result = logging.map_err(Refused::Say).and_then(|()| {
         let command = line.command.unwrap_or(Command::Serve);
         // A command does one thing after the other: on one thread it is not woken across threads at every answer of the database
         // and the mail server. The server has as many threads as the machine has processors; more would only cost memory.
@@ -74,7 +86,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
             _ => runtime::Builder::new_current_thread(),
         };
         let runtime = runtime.enable_all().build().map_err(|cause| Refused::Error(anyhow::Error::new(cause).into()))?;
-        let result = runtime.block_on(obey(&line.config, &console, command));
+        let result = runtime.block_on(obey(&line.config, &console, command, &line.unusable));
         // A thread that still blocks on a file must not keep the program.
         runtime.shutdown_background();
         result
@@ -82,7 +94,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     console.end(result)
 }
 
-async fn obey(config: &Config, console: &Console, command: Command) -> Result<Report, Refused> {
+async fn obey(config: &Config, console: &Console, command: Command, unusable: &[Message]) -> Result<Report, Refused> {
     match command {
         Command::Serve => serve::run(config, console).await,
         Command::Migrate => migrate::run(config, console).await,
@@ -90,6 +102,6 @@ async fn obey(config: &Config, console: &Console, command: Command) -> Result<Re
         Command::Import(arguments) => import::run(config, console, arguments).await,
         Command::Jobs(arguments) => jobs::run(config, console, arguments).await,
         Command::Export(arguments) => export::run(config, console, arguments).await,
-        Command::Doctor => doctor::run(config, console).await,
+        Command::Doctor => doctor::run(config, console, unusable).await,
     }
 }

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use message::{Mailbox, Outgoing};
 pub use outbox::Outbox;
-pub use server::{Deadlines, Mode, SmtpConfig, SmtpSettings};
+pub use server::{Deadlines, Mode, SmtpConfig, SmtpSettings, check_certificates};
 
 use crate::locale::Message;
 

@@ -262,6 +262,11 @@ impl SmtpSettings {
     }
 }
 
+/// Whether a file of certificates (`RENTROLL_EXTRA_CA_FILE`) can be used.
+pub fn check_certificates(path: &Path) -> Result<(), Message> {
+    add_certificates(&mut RootCertStore::empty(), path)
+}
+
 fn add_certificates(roots: &mut RootCertStore, path: &Path) -> Result<(), Message> {
     let refused =
         |reason: String| Message::new("mail-ca-file").with("path", path.display().to_string()).with("reason", reason);

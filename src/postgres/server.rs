@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgSslMode};
 use sqlx::{ConnectOptions, Connection};
 
+use super::binaries;
 use super::cluster::{Cluster, Place};
 use super::locks::{OwnerLock, OwnerNote, Phase, ServeLock, UsersLock};
 use super::postmaster::{Postmaster, State};
@@ -335,4 +336,9 @@ async fn blocking<T: Send + 'static>(
         Ok(result) => result,
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
+}
+
+/// Whether a folder (`PG_BINDIR`) holds PostgreSQL's programs, new enough and fit to be run.
+pub fn check_bindir(bindir: &Path) -> Result<(), ServerError> {
+    binaries::find(Some(bindir), Path::new(""), None, None).map(drop)
 }

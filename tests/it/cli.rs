@@ -775,6 +775,95 @@ async fn a_variable_that_cannot_be_read_ends_the_program_with_its_name() {
     }
 }
 
+/// How wrong usage is told: the field, and parts of the message that stand in the JSON and for people alike.
+async fn assert_usage(arguments: &[&str], field: Option<&str>, parts: &[&str]) {
+    let place = Place::new();
+    let plain = place.run(arguments).await;
+    let json = place.run(&[arguments, &["--json"]].concat()).await;
+    assert_eq!((plain.code, json.code, plain.out.as_str()), (Some(2), Some(2), ""), "{arguments:?}");
+    let errors = json.json()["errors"].clone();
+    assert_eq!(errors.as_array().unwrap().len(), 1, "{errors}");
+    assert_eq!(errors[0]["field"].as_str(), field, "{errors}");
+    let message = errors[0]["message"].as_str().unwrap();
+    assert!(!message.contains('\n') && !message.contains("Usage"), "{message}");
+    for part in parts {
+        assert!(message.contains(part), "{arguments:?}: {part} in {message}");
+        assert!(plain.err.contains(part), "{arguments:?}: {part} in {}", plain.err);
+    }
+    assert!(!place.data_dir.exists(), "nothing was made");
+}
+
+#[tokio::test]
+async fn wrong_usage_is_told_with_its_whole_cause() {
+    // What is missing.
+    assert_usage(&["user", "add"], None, &["--email <EMAIL>", "--name <NAME>", "--role <ROLE>"]).await;
+    assert_usage(&["import", "bill", "x.csv"], Some("--provider"), &["--provider <PROVIDER>"]).await;
+    assert_usage(&["import", "rates"], Some("FILE"), &["<FILE>"]).await;
+    assert_usage(&["user"], None, &["requires a subcommand", "[subcommands: add]"]).await;
+    // What nobody knows.
+    let commands = "[subcommands: serve, migrate, user, import, jobs, export, doctor]";
+    assert_usage(&["serv"], None, &["'serv'", "'serve'", commands]).await;
+    assert_usage(&["import", "bil", "x"], None, &["'bil'", "[subcommands: bill, environments, rates]"]).await;
+    assert_usage(&["jobs", "run", "remind"], Some("NAME"), &["'remind'", "reminders"]).await;
+    assert_usage(&["serve", "--colour"], Some("--colour"), &["'--colour'"]).await;
+    // A value that cannot be.
+    assert_usage(&["export", "terms", "--format", "pdf"], Some("--format"), &["'pdf'", "csv", "xlsx", "json"]).await;
+    assert_usage(&["export", "planets"], Some("LIST"), &["'planets'", "environments", "audit"]).await;
+    assert_usage(&["jobs", "run", "reminders", "--as-of", "soon"], Some("--as-of"), &["soon", "2026-12-01"]).await;
+    assert_usage(&["serve", "--trusted-proxies", "everybody"], Some("--trusted-proxies"), &["10.0.0.0/8"]).await;
+    // What excludes something else.
+    let both = ["serve", "--smtp-url", "smtp://x", "--smtp-url-file", "/x"];
+    assert_usage(&both, Some("--smtp-url"), &["--smtp-url <SMTP_URL>", "--smtp-url-file <SMTP_URL_FILE>"]).await;
+}
+
+#[tokio::test]
+async fn doctor_looks_at_every_variable_also_at_those_that_nothing_needs() {
+    let place = Place::new();
+    let told = async |place: &Place, variables: &[(&str, &str)]| {
+        let mut command = place.command(&["doctor", "--json"]);
+        command.envs(variables.iter().copied());
+        let ran = ran(command).await;
+        assert_eq!(ran.code, Some(1), "{}", ran.out);
+        let checks = ran.json()["checks"].as_array().unwrap().clone();
+        let told = checks.iter().filter(|check| check["name"] == "variables" && check["ok"] == false);
+        told.map(|check| check["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let nowhere = ("DATABASE_URL", "postgres://127.0.0.1:1/nothing");
+    let pem = place.file("authority.pem", "no certificate");
+    let pem = pem.to_str().unwrap();
+    for (name, value) in [
+        ("RENTROLL_EXTRA_CA_FILE", "/nonexistent/authority.pem"),
+        ("RENTROLL_EXTRA_CA_FILE", pem),
+        ("PG_BINDIR", "/nonexistent"),
+        ("RENTROLL_DATA_DIR", pem),
+        ("RENTROLL_LOG", "==="),
+    ] {
+        let messages = told(&place, &[nowhere, (name, value)]).await;
+        assert!(messages.len() == 1 && messages[0].contains(name), "{name}={value}: {messages:?}");
+    }
+    // Names that nobody knows, with the one that was meant.
+    let messages = told(&place, &[nowhere, ("RENTROLL_SMPT_URL", "smtp://x"), ("RENTROLL_SKY_COLOUR", "blue")]).await;
+    assert_eq!(messages.len(), 2, "{messages:?}");
+    assert!(messages[0].contains("RENTROLL_SKY_COLOUR") && !messages[0].contains("meant"), "{messages:?}");
+    assert!(messages[1].contains("RENTROLL_SMPT_URL") && messages[1].contains("RENTROLL_SMTP_URL"), "{messages:?}");
+    // What cannot be read at all is told together, and the doctor does nothing with the rest: no database is made.
+    let wrong = [("RENTROLL_TIMEZONE", "Mars/Olympus"), ("RENTROLL_LISTEN", "8080"), ("RENTROLL_LOCALE", "fr")];
+    let place = Place::new();
+    let messages = told(&place, &wrong).await;
+    for (name, value) in wrong {
+        assert!(messages.iter().any(|it| it.contains(name) && it.contains(value)), "{name}: {messages:?}");
+    }
+    assert!(!place.data_dir.exists(), "nothing was made");
+    // A secret's file that holds nothing: without it another database would be taken.
+    let empty = place.file("database-url", "\n");
+    let mut command = place.command(&["migrate"]);
+    command.env("DATABASE_URL_FILE", &empty);
+    let ran = ran(command).await;
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("DATABASE_URL_FILE") && ran.err.contains("empty"), "{}", ran.err);
+    assert!(!place.data_dir.exists(), "nothing was made");
+}
+
 #[tokio::test]
 async fn a_variable_that_is_set_to_nothing_is_not_set() {
     let place = Place::new();
@@ -819,7 +908,10 @@ async fn doctor_says_what_to_do_about_keys_that_others_can_read() {
         .iter()
         .map(|check| check["name"].as_str().unwrap().to_owned())
         .collect();
-    assert_eq!(names, ["database", "migrations", "roles", "clock", "mail", "public_url", "documents", "keys", "disk"]);
+    let expected =
+        ["variables", "database", "migrations", "roles", "clock", "mail", "public_url", "documents", "keys", "disk"];
+    assert_eq!(names, expected);
+    assert!(well.check("variables").1.contains("RENTROLL_DATA_DIR"), "{}", well.out);
     open_to_all(&place.data_dir.join("keys"));
     let ill = place.run(&["doctor", "--json"]).await;
     let (ok, message) = ill.check("keys");
