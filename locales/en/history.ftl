@@ -48,6 +48,7 @@ hist-user-password-changed = { $who } changed their own password
 hist-user-disabled = { $who } ended the log-in of { $thing }
 hist-user-enabled = { $who } opened the log-in of { $thing } again
 hist-environment-resumed = { $who } took { $thing } back into use
+hist-deadline-added = { $who } added a deadline to { $thing }: { $sort }, { $due_on }
 hist-deadline-moved = { $who } set the deadline of { $thing } to { $due_on }
 hist-deadline-closed = { $who } closed the deadline of { $thing } on { $due_on }: { $closed }
 hist-reminder-sent = { $who } reminded { $person } of { $thing }, { $due_on }

@@ -48,6 +48,7 @@ hist-user-password-changed = { $who } 改了自己的密码
 hist-user-disabled = { $who } 停用了 { $thing } 的登录账号
 hist-user-enabled = { $who } 重新启用了 { $thing } 的登录账号
 hist-environment-resumed = { $who } 恢复使用 { $thing }
+hist-deadline-added = { $who } 给 { $thing } 加了关键日期：{ $sort }，{ $due_on }
 hist-deadline-moved = { $who } 把 { $thing } 的关键日期定为 { $due_on }
 hist-deadline-closed = { $who } 关闭了 { $thing } 的关键日期 { $due_on }：{ $closed }
 hist-reminder-sent = { $who } 提醒了 { $person }：{ $thing }，{ $due_on }

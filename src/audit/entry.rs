@@ -166,6 +166,9 @@ impl Entry {
             .with("kind", Message::new(words::noun_key(&self.object_kind)))
             .with("thing", &self.object_name);
         let image = self.image();
+        // `kind` is the noun; what kind of that noun it is, the record says.
+        let sort = image.get("kind").map(plain).unwrap_or_default();
+        message = message.with("sort", words::value_words("kind", &sort, None));
         for name in words::SENTENCE_FIELDS {
             let value = image.get(name).map(plain).unwrap_or_default();
             message = message.with(name, words::value_words(name, &value, None));

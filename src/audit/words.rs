@@ -60,6 +60,7 @@ const SENTENCES: &[(&str, &str)] = &[
     ("user.disabled", "hist-user-disabled"),
     ("user.enabled", "hist-user-enabled"),
     ("environment.resumed", "hist-environment-resumed"),
+    ("deadline.added", "hist-deadline-added"),
     ("deadline.moved", "hist-deadline-moved"),
     ("deadline.reopened", "hist-deadline-moved"),
     ("deadline.closed", "hist-deadline-closed"),
@@ -262,6 +263,8 @@ const VALUES: &[(&[&str], &str, &str)] = &[
     (&["role"], "operator", "role-operator"),
     (&["role"], "viewer", "role-viewer"),
     (&["credential"], "changed", "credential-changed"),
+    (&["locale"], "zh-CN", "language-zh-cn"),
+    (&["locale"], "en", "language-en"),
 ];
 
 /// Through which path an entry came.
@@ -296,7 +299,7 @@ mod tests {
         for key in keys {
             for locale in Locale::ALL {
                 let nothing = SENTENCE_FIELDS.iter().fold(Message::new(key), |message, name| message.with(name, ""));
-                let said = locale.say(&nothing.with("who", "").with("thing", "").with("kind", ""));
+                let said = locale.say(&nothing.with("who", "").with("thing", "").with("kind", "").with("sort", ""));
                 assert_ne!(said, key, "{locale}");
             }
         }
