@@ -2,8 +2,8 @@
 
 field-email = E-mail
 field-password = Password
-field-password-new = Password
-field-password-again = The same password again
+field-password-new = New password
+field-password-again = The new password again
 field-organisation = Organisation
 field-organisation-locale = Language of the organisation
 field-own-name = Your name
@@ -42,6 +42,7 @@ act-choose-password = Save the password and sign in
 
 account-title = My account
 account-lead = Your password, your language, and where you are signed in.
+account-about = About you
 account-password = Change the password
 account-password-ends = Every other browser is signed out.
 account-sessions = Signed in
@@ -73,12 +74,8 @@ settings-mail-memory = nowhere: this is a trial run, from { $from }
 settings-public-url = Address in mails
 settings-no-public-url = not set: reminders go out without a link, and links to choose a password are not mailed. Set RENTROLL_PUBLIC_URL and restart.
 settings-people = { $n ->
-    [one] 1 person is known
-   *[other] { $n } people are known
- };
-settings-users = { $n ->
-    [one] 1 can sign in.
-   *[other] { $n } can sign in.
+    [one] 1 person is known; { $users } can sign in.
+   *[other] { $n } people are known; { $users } can sign in.
  }
 settings-test-sent = The test mail to { $address } was taken by the mail server: { $reply }
 settings-test-kept = The test mail to { $address } waits in the outbox as { $reply }.

@@ -10,7 +10,7 @@ cli-migrations-missing = { $n ->
     [one] The database lacks a migration:
    *[other] The database lacks { $n } migrations:
  }
-    { $names }
+    {"  "}{ $names }
     Bring it up to this version:  rentroll migrate
 cli-migrated = { $n ->
     [0] Nothing to do: the database is at { $newest }

@@ -15,6 +15,7 @@ error-unavailable-detail = The database does not answer right now. Nothing was c
 error-internal = Something went wrong on our side
 error-internal-detail = Nothing was changed. Tell an administrator the number below: it leads to the cause in the log.
 error-request = Number of this request:
+error-clear-filter = Open the list without the filter
 error-back = To the overview
 error-method = This address does not take that kind of request
 error-unsigned = Sign in first

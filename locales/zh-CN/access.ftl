@@ -2,8 +2,8 @@
 
 field-email = 邮箱
 field-password = 密码
-field-password-new = 密码
-field-password-again = 再输一次密码
+field-password-new = 新密码
+field-password-again = 再输一次新密码
 field-organisation = 组织名称
 field-organisation-locale = 组织的语言
 field-own-name = 你的姓名
@@ -39,6 +39,7 @@ act-choose-password = 保存密码并登录
 
 account-title = 我的账号
 account-lead = 你的密码、语言，以及在哪些地方登录着。
+account-about = 基本信息
 account-password = 修改密码
 account-password-ends = 其他浏览器都会退出登录。
 account-sessions = 登录着的浏览器
@@ -69,8 +70,7 @@ settings-mail-outbox = 还没发出：没有设置发信服务器，邮件存在
 settings-mail-memory = 不发出：这是试运行，发件人 { $from }
 settings-public-url = 邮件里的网址
 settings-no-public-url = 还没设置：提醒里没有链接，设置密码的链接也不会用邮件发。设置 RENTROLL_PUBLIC_URL 后重新启动。
-settings-people = 已登记 { $n } 人，
-settings-users = 其中 { $n } 人可以登录。
+settings-people = 已登记 { $n } 人，其中 { $users } 人可以登录。
 settings-test-sent = 发给 { $address } 的测试邮件，发信服务器已收下：{ $reply }
 settings-test-kept = 发给 { $address } 的测试邮件存在待发文件夹里，文件名 { $reply }。
 settings-test-slow = 发信服务器没有及时应答，测试邮件可能到也可能不到。

@@ -7,7 +7,7 @@ cli-database-url-scheme = DATABASE_URL 要以 postgres:// 开头，例如 postgr
 cli-database-url = DATABASE_URL 看不懂：{ $cause }。要写成 postgres://user:password@host/database 这样。
 cli-mail-from-missing = 设了 RENTROLL_SMTP_URL，但没有设 RENTROLL_MAIL_FROM：写上所有邮件的发件人，例如 算力租赁台账 <ledger@example.com>。
 cli-migrations-missing = 数据库还缺 { $n } 个迁移：
-    { $names }
+    {"  "}{ $names }
     升到这个版本：  rentroll migrate
 cli-migrated = { $n ->
     [0] 不用迁移，数据库已是 { $newest }

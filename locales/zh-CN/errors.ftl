@@ -15,6 +15,7 @@ error-unavailable-detail = 数据库现在没有应答。什么都没有改动�
 error-internal = 系统出错了
 error-internal-detail = 什么都没有改动。把下面的编号告诉管理员，凭它能在日志里找到原因。
 error-request = 本次请求的编号：
+error-clear-filter = 不带筛选打开清单
 error-back = 回到总览
 error-method = 这个地址不接受这种请求
 error-unsigned = 请先登录

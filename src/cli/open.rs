@@ -75,7 +75,7 @@ impl Database {
         let missing = database::missing_migrations(&self.options).await?;
         if self.server.is_none() && purpose == Purpose::Work {
             let message = Message::new("cli-migrations-missing").with("n", missing.len());
-            return if missing.is_empty() { Ok(0) } else { Err(message.with("names", missing.join("\n    ")).into()) };
+            return if missing.is_empty() { Ok(0) } else { Err(message.with("names", missing.join("\n  ")).into()) };
         }
         // Also where none is missing: one that was changed, or that is newer than this program, is refused here.
         database::migrate(&self.options).await?;

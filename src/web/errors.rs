@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
@@ -61,6 +61,8 @@ struct ErrorPage {
     details: Vec<String>,
     request_id: Option<String>,
     status: u16,
+    /// The list whose filter cannot be read.
+    unfiltered: Option<String>,
 }
 
 impl ErrorPage {
@@ -72,6 +74,7 @@ impl ErrorPage {
 /// The layer: renders failures, and gives plain answers of the framework (404, 405, 413 …) the same face.
 pub async fn render(State(app): State<App>, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
+    let is_filtered = request.method() == Method::GET && request.uri().query().is_some();
     let wants_json = routes::is_data(&path)
         || request
             .headers()
@@ -117,8 +120,16 @@ pub async fn render(State(app): State<App>, request: Request, next: Next) -> Res
             let path = path.strip_prefix(visitor.base.as_str()).unwrap_or(&path);
             Shell::new(&visitor, signed_in, path)
         });
-        let template =
-            ErrorPage { locale, base: app.base.clone(), shell, title, details, request_id, status: status.as_u16() };
+        let template = ErrorPage {
+            locale,
+            base: app.base.clone(),
+            shell,
+            title,
+            details,
+            request_id,
+            status: status.as_u16(),
+            unfiltered: (is_filtered && status == StatusCode::UNPROCESSABLE_ENTITY).then_some(path),
+        };
         page::page_with(status, &template).unwrap_or_else(|_| status.into_response())
     };
     if status == StatusCode::SERVICE_UNAVAILABLE {

@@ -61,6 +61,27 @@ const MENU: &[(&str, &str)] = &[
     ("nav-settings", "/settings"),
 ];
 
+/// Pages that lie below an entry of the menu, though their addresses do not.
+const BELOW: &[(&str, &str)] = &[
+    ("/reminders", "/renewals"),
+    ("/deliveries", "/renewals"),
+    ("/jobs", "/renewals"),
+    ("/terms", "/environments"),
+    ("/providers", "/environments"),
+    ("/tiers", "/environments"),
+    ("/imports/environments", "/environments"),
+    ("/imports", "/ledger"),
+    ("/rates", "/ledger"),
+    ("/resources", "/ledger"),
+    ("/people", "/settings"),
+    ("/projects", "/settings"),
+];
+
+/// Whether an address is this one or lies below it.
+fn lies_at(address: &str, path: &str) -> bool {
+    address.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 impl Shell {
     /// A shell for a signed-in visitor.
     pub fn new(visitor: &Visitor, signed_in: &SignedIn, path: &str) -> Self {
@@ -176,12 +197,10 @@ impl Shell {
 
     /// The menu.
     pub fn menu(&self) -> Vec<MenuItem> {
+        let above = BELOW.iter().find(|(below, _)| lies_at(&self.path, below)).map(|(_, path)| *path);
+        let here = |path: &str| if path == "/" { self.path == "/" } else { lies_at(&self.path, path) };
         MENU.iter()
-            .map(|&(key, path)| MenuItem {
-                key,
-                path,
-                here: self.path == path || (path != "/" && self.path.starts_with(&format!("{path}/"))),
-            })
+            .map(|&(key, path)| MenuItem { key, path, here: above.map_or_else(|| here(path), |above| above == path) })
             .collect()
     }
 }

@@ -366,3 +366,34 @@ async fn an_address_that_names_nothing_is_not_found_in_the_readers_language() {
     assert!(answer.text().contains("筛选条件读不懂") && !answer.text().contains("deserialize"), "{}", answer.text());
     assert_eq!(app.browser().get("/api/v1/nothing").await.status, StatusCode::UNAUTHORIZED);
 }
+
+#[tokio::test]
+async fn the_menu_says_where_a_page_lies() {
+    let app = TestApp::new().await;
+    let browser = app.sign_in(Role::Administrator).await;
+    for (page, entry) in [
+        ("/", "/"),
+        ("/settings", "/settings"),
+        ("/people/new", "/settings"),
+        ("/projects", "/settings"),
+        ("/jobs", "/renewals"),
+        ("/providers", "/environments"),
+        ("/imports/environments", "/environments"),
+        ("/imports/bill", "/ledger"),
+        ("/rates", "/ledger"),
+    ] {
+        assert_eq!(browser.get(page).await.attributes("nav [aria-current]", "href"), [entry], "{page}");
+    }
+    assert!(browser.get("/account").await.attributes("nav [aria-current]", "href").is_empty());
+}
+
+#[tokio::test]
+async fn a_filter_that_cannot_be_read_leads_to_the_list_without_it() {
+    let app = TestApp::behind("http://localhost/rent").await;
+    let browser = app.sign_in(Role::Administrator).await;
+    let page = browser.get("/history?from=x").await;
+    assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(page.attributes("main .actions a", "href"), ["/rent/history", "/rent/"]);
+    let nowhere = browser.get("/nowhere?from=x").await;
+    assert_eq!(nowhere.attributes("main .actions a", "href"), ["/rent/"]);
+}

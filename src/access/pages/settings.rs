@@ -66,6 +66,10 @@ impl SettingsPage {
         self.shell.say(&self.organisation.reminder_steps.rule())
     }
 
+    fn people_words(&self) -> String {
+        self.shell.say(&Message::new("settings-people").with("n", self.people).with("users", self.users))
+    }
+
     fn send_at(&self) -> String {
         self.organisation.send_at.format("%H:%M").to_string()
     }
