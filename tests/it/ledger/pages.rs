@@ -184,6 +184,31 @@ async fn the_file_is_the_filtered_list_whole_and_in_order() {
     assert_eq!(browser.get("/ledger?provider=nobody").await.status, StatusCode::UNPROCESSABLE_ENTITY);
 }
 
+// A slip in a currency is told where it was made, and nothing typed is lost.
+#[tokio::test]
+async fn a_currency_that_is_none_is_refused_in_the_form_and_in_a_bill() {
+    let (app, browser, environment) = story().await;
+    let id = environment.id.to_string();
+    let fields = [("environment", id.as_str()), ("charged_on", "2026-03-02"), ("billed", "7"), ("currency", "CNX")];
+    let refused = browser.submit("/ledger/new", "/ledger", &fields).await;
+    let said = "“CNX”不是币种：要写 ISO 4217 代码，如 CNY、USD，或自定的 4 到 12 位大写字母、数字、下划线。";
+    assert_eq!(
+        (refused.status, refused.texts(".field-error")),
+        (StatusCode::UNPROCESSABLE_ENTITY, vec![said.to_owned()])
+    );
+    let form = refused.form("/ledger").1;
+    assert_eq!((form["currency"].as_str(), &form["environment"], form["billed"].as_str()), ("CNX", &id, "7"));
+    let choices = refused.texts("select[name=environment] option");
+    assert!(choices.iter().any(|choice| choice.contains("竹简-预训练")), "the choices are there again: {choices:?}");
+
+    let mut lines = [bill_line("i-1", "2026-03-05T00:00:00Z", "1"), bill_line("i-1", "2026-03-06T00:00:00Z", "2")];
+    lines[1].currency = "CNX";
+    let summary = import(&app, bill(&lines)).await;
+    let errors: Vec<_> = summary.errors.listed.iter().map(|it| (it.row, &*it.column, it.message.key)).collect();
+    assert_eq!(errors, [(3, "BillingCurrency", "error-currency")]);
+    assert_eq!(sums(&app, &SpendFilter::default()).await, Vec::<String>::new());
+}
+
 // case M01 on the page.
 #[tokio::test]
 async fn the_page_says_what_has_no_rate() {
