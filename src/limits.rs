@@ -31,7 +31,7 @@ pub const LABEL_VALUE_CHARS: usize = 120;
 pub const DECIMAL_DIGITS: usize = 28;
 /// Digits after the point of one amount or quantity (bills have up to 18).
 pub const DECIMAL_PLACES: u32 = 28;
-/// Largest amount that a person may type, either sign: 99,999,999,999.99. Anything longer is a slip of the hand.
+/// Largest amount or quantity that a person may type, either sign: 99,999,999,999.99. Anything longer is a slip of the hand.
 pub const AMOUNT_CENTS: i64 = 9_999_999_999_999;
 /// First year of a date: cloud computing is younger.
 pub const FIRST_YEAR: i32 = 1990;

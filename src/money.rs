@@ -29,6 +29,11 @@ pub fn max_amount() -> Decimal {
     Decimal::new(limits::AMOUNT_CENTS, 2)
 }
 
+/// The same for people.
+pub fn max_shown() -> String {
+    grouped(&max_amount().into(), 2)
+}
+
 /// Reads a number exactly: an optional sign, digits with at most one point, optionally `E` and an exponent. Space around
 /// it does not count, nor do zeros that change nothing; the result has none of them.
 ///
@@ -87,16 +92,28 @@ fn split_sign(text: &str) -> (bool, &str) {
 /// # Errors
 /// As [`parse_decimal`]; beyond the limit.
 pub fn parse_amount(text: &str) -> Result<Decimal, Message> {
-    let amount = parse_decimal(text)?;
-    if amount.abs() > max_amount() {
-        let most = grouped(&max_amount().into(), 2);
-        return Err(Message::new("error-amount-limit").with("value", plain(amount)).with("most", most));
-    }
-    Ok(amount)
+    within(text, "error-amount-limit")
 }
 
-/// Reads a price or a quantity that a person typed: an amount that is not negative. Zero is a price (a free trial), and
-/// not the same as no price.
+/// Reads a number that is not larger than a person's slip of the hand, or refuses it in these words.
+fn within(text: &str, refusal: &'static str) -> Result<Decimal, Message> {
+    let number = parse_decimal(text)?;
+    if number.abs() > max_amount() {
+        return Err(Message::new(refusal).with("value", plain(number)).with("most", max_shown()));
+    }
+    Ok(number)
+}
+
+/// Reads a quantity, which may be given back: a number within ± 99,999,999,999.99.
+///
+/// # Errors
+/// As [`parse_decimal`]; beyond the limit.
+pub fn parse_quantity(text: &str) -> Result<Decimal, Message> {
+    within(text, "error-quantity-limit")
+}
+
+/// Reads a price that a person typed: an amount that is not negative. Zero is a price (a free trial), and not the same as
+/// no price.
 ///
 /// # Errors
 /// As [`parse_amount`]; below zero.
@@ -416,6 +433,15 @@ mod tests {
         );
         let total: Sum = (0..100_000).map(|_| max_amount()).sum();
         assert_eq!(total.plain(), "9999999999999000");
+    }
+
+    #[test]
+    fn a_quantity_has_the_same_limit_in_its_own_words() {
+        assert!(parse_quantity("-99999999999.99").is_ok());
+        assert_eq!(
+            Locale::En.say(&parse_quantity("100000000000").unwrap_err()),
+            "100000000000 is not a quantity that can be kept; it must lie between -99,999,999,999.99 and 99,999,999,999.99."
+        );
     }
 
     // case I17, case M19

@@ -51,7 +51,7 @@ error-term-days = The last day { $ends_on } is before the first day { $starts_on
 error-term-currency = A price needs its currency: write a code like CNY or USD.
 error-term-overlap = Another term of this environment covers some of these days; terms may not overlap.
 error-term-order = Terms keep their order: this one must lie between the terms before and after it.
-error-quantity = { $value } is not a quantity; write a number above zero.
+error-quantity = { $value } is not a quantity; write a number above zero, at most { $most }.
 error-environment-taken = This project has an environment "{ $name }" already.
 error-environment-tier = This tier does not belong to the provider.
 

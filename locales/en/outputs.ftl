@@ -40,6 +40,7 @@ outputs-reason = Reason
 outputs-back = Back to the entry
 
 error-output-environment = Choose the environment that produced it.
+error-output-quantity = { $value } is not a quantity of output; write 0 or more, at most { $most }.
 error-output-reversed = This entry was corrected or voided already. Look at it again.
 error-output-is-reversal = A reversal cannot be corrected or voided; record a new entry instead.
 error-outputs-place = "{ $value }" is not a place in the list; open the list again.

@@ -18,6 +18,7 @@ error-decimal = "{ $value }" is not a plain number; write it like 1234.56, witho
 error-decimal-digits = "{ $value }" has more digits than can be kept exactly; at most { $most } digits in all and after the point.
 error-amount-limit = { $value } is beyond the largest amount, { $most }, of either sign.
 error-price-negative = { $value } is below zero; write 0 or more, or leave it empty if it is not known.
+error-quantity-limit = { $value } is not a quantity that can be kept; it must lie between -{ $most } and { $most }.
 error-currency = "{ $value }" is not a currency; write a code of ISO 4217 like CNY or USD, or one of your own of 4 to 12 capitals, digits and underscores.
 
 error-date = "{ $value }" is not a date; write it like 2026-12-01.

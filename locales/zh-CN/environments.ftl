@@ -51,7 +51,7 @@ error-term-days = 到期日 { $ends_on } 早于开始日 { $starts_on }，请核
 error-term-currency = 写了单价就要写币种，如 CNY 或 USD。
 error-term-overlap = 这个环境的另一个租期已包含其中几天，租期不能重叠。
 error-term-order = 租期要按先后排列：这一期要在前后两期之间。
-error-quantity = 数量不能是 { $value }，要写大于零的数。
+error-quantity = 数量不能是 { $value }，要写大于零、不超过 { $most } 的数。
 error-environment-taken = 这个项目已经有名为“{ $name }”的环境。
 error-environment-tier = 这个档位不属于这家服务商。
 

@@ -40,6 +40,7 @@ outputs-reason = 原因
 outputs-back = 回到这条记录
 
 error-output-environment = 选择产出来自哪个环境。
+error-output-quantity = 产出数量不能是 { $value }，要写 0 或更大、不超过 { $most } 的数。
 error-output-reversed = 这条记录已经更正或作废过，重新看一下。
 error-output-is-reversal = 冲销记录不能更正或作废，另记一条。
 error-outputs-place = “{ $value }”不是列表里的位置，重新打开列表。

@@ -18,6 +18,7 @@ error-decimal = “{ $value }”不是纯数字，要写成 1234.56 这样，不
 error-decimal-digits = “{ $value }”的位数太多，无法精确保存；总共和小数点后都最多 { $most } 位。
 error-amount-limit = { $value } 超出金额上限，正负都不能超过 { $most }。
 error-price-negative = { $value } 小于零，要写 0 或更大的数；不知道就空着。
+error-quantity-limit = 数量 { $value } 超出范围，要在 -{ $most } 和 { $most } 之间。
 error-currency = “{ $value }”不是币种：要写 ISO 4217 代码，如 CNY、USD，或自定的 4 到 12 位大写字母、数字、下划线。
 
 error-date = “{ $value }”不是日期，要写成 2026-12-01 这样。

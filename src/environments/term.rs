@@ -186,9 +186,10 @@ impl NewTerm {
 
 /// Reads a number of units: a number above zero.
 pub fn parse_quantity(text: &str) -> Result<Decimal, Message> {
-    let quantity = money::parse_amount(text)?;
-    if quantity <= Decimal::ZERO {
-        return Err(Message::new("error-quantity").with("value", money::plain(quantity)));
+    let quantity = money::parse_decimal(text)?;
+    if quantity <= Decimal::ZERO || quantity > money::max_amount() {
+        let message = Message::new("error-quantity").with("value", money::plain(quantity));
+        return Err(message.with("most", money::max_shown()));
     }
     Ok(quantity)
 }

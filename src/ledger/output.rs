@@ -129,7 +129,7 @@ impl NewOutput {
         let scenario = filled("scenario").and_then(|word| errors.take("scenario", word.parse()));
         let period = errors.take("period", text("period").parse());
         let unit = errors.take("unit", text::filled(text("unit")).and_then(str::parse));
-        let quantity = errors.take("quantity", money::parse_price(text("quantity")));
+        let quantity = errors.take("quantity", text::filled(text("quantity")).and_then(parse_quantity));
         let value = filled("value").and_then(|value| {
             let amount = errors.take("value", money::parse_amount(value));
             amount.zip(errors.take("currency", text("currency").parse()))
@@ -146,6 +146,16 @@ impl NewOutput {
 
 macro_rules! select_output {
     ($rest:literal $(, $argument:expr)*) => {
+/// Reads how much came out: nothing or more.
+fn parse_quantity(text: &str) -> Result<Decimal, Message> {
+    let quantity = money::parse_decimal(text)?;
+    if quantity < Decimal::ZERO || quantity > money::max_amount() {
+        let message = Message::new("error-output-quantity").with("value", money::plain(quantity));
+        return Err(message.with("most", money::max_shown()));
+    }
+    Ok(quantity)
+}
+
         sqlx::query_as!(
             OutputEntry,
             r#"select o.id as "id: OutputId", o.project_id as "project_id: ProjectId", p.name as project,
@@ -431,6 +441,9 @@ mod tests {
         assert_eq!(with(&[("value", "10")]).unwrap_err().0[0].field, "currency");
         assert_eq!(with(&[("currency", "CNY")]).unwrap().value, None);
         assert_eq!(with(&[("value", "10"), ("currency", "CNY")]).unwrap().value.unwrap().0, Decimal::from(10));
+        let large = parse(&[&[("quantity", "100000000000")], FILLED.as_slice()].concat()).unwrap_err();
+        let said = crate::locale::Locale::En.say(&large.0[0].message);
+        assert_eq!(said, "100000000000 is not a quantity of output; write 0 or more, at most 99,999,999,999.99.");
     }
 
     #[test]

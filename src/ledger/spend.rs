@@ -223,7 +223,7 @@ impl NewSpend {
             |name: &'static str| filled(name).and_then(|value| errors.take(name, money::parse_amount(value)));
         let (list, contracted) = (amount("list"), amount("contracted"));
         let (billed, effective) = (amount("billed"), amount("effective"));
-        let how_much = amount("quantity");
+        let how_much = filled("quantity").and_then(|value| errors.take("quantity", money::parse_quantity(value)));
         let tax_rate = filled("tax_rate").and_then(|value| errors.take("tax_rate", tax_rate(value)));
         let tax_included = filled("tax_included").map(|answer| answer == "yes");
         let currency = errors.take("currency", text("currency").parse::<Currency>());
