@@ -11,7 +11,7 @@ use crate::limits;
 use crate::locale::Message;
 use crate::text::{excerpt, one_line};
 
-/// The labels of one thing, by key; at most 20. A label may have no value (`long-run`). A `jsonb` object in the database.
+/// The labels of one thing, by key; at most 20. A value may be empty (`spare=`). A `jsonb` object in the database.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "BTreeMap<String, String>")]
 pub struct Labels(BTreeMap<String, String>);
@@ -56,14 +56,15 @@ impl Labels {
     }
 }
 
-/// `k=v;k=v`, also with the full-width marks ＝ and ；. Empty pieces are skipped, a key may stand alone.
+/// `k=v;k=v`, also with the full-width marks ＝ and ；. Empty pieces are skipped.
 impl FromStr for Labels {
     type Err = Message;
 
     fn from_str(text: &str) -> Result<Self, Message> {
         let mut labels = Self::default();
         for piece in text.split([';', '；']).map(str::trim).filter(|piece| !piece.is_empty()) {
-            let (key, value) = piece.split_once(['=', '＝']).unwrap_or((piece, ""));
+            let parts = piece.split_once(['=', '＝']);
+            let (key, value) = parts.ok_or_else(|| Message::new("error-label-equals").with("label", excerpt(piece)))?;
             labels.add(key, value)?;
         }
         Ok(labels)
@@ -87,8 +88,7 @@ impl fmt::Display for Labels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (key, value)) in self.iter().enumerate() {
             let separator = if i == 0 { "" } else { ";" };
-            let equals = if value.is_empty() { "" } else { "=" };
-            write!(f, "{separator}{key}{equals}{value}")?;
+            write!(f, "{separator}{key}={value}")?;
         }
         Ok(())
     }
@@ -127,10 +127,10 @@ mod tests {
 
     #[test]
     fn labels_are_read_with_plain_and_full_width_marks() {
-        let labels: Labels = " team=llm ；用途＝预训练;long-run; ;formula=a=b".parse().unwrap();
-        assert_eq!(labels.to_string(), "formula=a=b;long-run;team=llm;用途=预训练");
+        let labels: Labels = " team=llm ；用途＝预训练;spare=; ;formula=a=b".parse().unwrap();
+        assert_eq!(labels.to_string(), "formula=a=b;spare=;team=llm;用途=预训练");
         assert_eq!(labels.get("用途"), Some("预训练"));
-        assert_eq!(labels.get("long-run"), Some(""));
+        assert_eq!(labels.get("spare"), Some(""));
         assert!("".parse::<Labels>().unwrap().is_empty());
     }
 
@@ -138,9 +138,10 @@ mod tests {
     fn labels_that_cannot_be_are_refused() {
         let key = |text: &str| text.parse::<Labels>().unwrap_err().key;
         assert_eq!(key("=x"), "error-label-key");
+        assert_eq!(key("team=llm;long-run"), "error-label-equals");
         assert_eq!(key("a=1;a=2"), "error-label-twice");
         assert_eq!(key("a=1\n2"), "error-text-line-break");
-        assert_eq!(key(&"k".repeat(41)), "error-text-length");
+        assert_eq!(key(&format!("{}=v", "k".repeat(41))), "error-text-length");
         let many = (0..21).map(|i| format!("k{i}=v")).collect::<Vec<_>>().join(";");
         assert_eq!(key(&many), "error-label-count");
         assert!(serde_json::from_str::<Labels>(r#"{"a;b":"c"}"#).is_err());

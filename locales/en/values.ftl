@@ -10,6 +10,7 @@ error-text-invisible = This contains an invisible character ({ $code }); remove 
 error-email = "{ $value }" is not an e-mail address; write it like name@example.com.
 
 error-label-key = A label needs a name before the equals sign: write name={ $value }.
+error-label-equals = The label "{ $label }" has no equals sign; write labels like team=llm;use=training.
 error-label-mark = The label "{ $key }" contains = or ; where neither may stand; write labels like team=llm;use=training.
 error-label-twice = The label "{ $key }" is there twice; keep one.
 error-label-count = At most { $most } labels.
@@ -17,8 +18,8 @@ error-label-count = At most { $most } labels.
 error-decimal = "{ $value }" is not a plain number; write it like 1234.56, without currency signs, spaces or thousands separators.
 error-decimal-digits = "{ $value }" has more digits than can be kept exactly; at most { $most } digits in all and after the point.
 error-amount-limit = { $value } is beyond the largest amount, { $most }, of either sign.
-error-price-negative = { $value } is below zero; write 0 or more, or leave it empty if it is not known.
 error-quantity-limit = { $value } is not a quantity that can be kept; it must lie between -{ $most } and { $most }.
+error-price-negative = { $value } is below zero; write 0 or more, or leave it empty if it is not known.
 error-currency = "{ $value }" is not a currency; write a code of ISO 4217 like CNY or USD, or one of your own of 4 to 12 capitals, digits and underscores.
 
 error-date = "{ $value }" is not a date; write it like 2026-12-01.

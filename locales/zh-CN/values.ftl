@@ -10,6 +10,7 @@ error-text-invisible = 其中有看不见的字符（{ $code }），请去掉。
 error-email = “{ $value }”不是邮箱地址，要写成 name@example.com 这样。
 
 error-label-key = 标签的等号前面要有名称，写成 名称={ $value } 这样。
+error-label-equals = 标签“{ $label }”里没有等号，要写成 team=llm;use=training 这样。
 error-label-mark = 标签“{ $key }”里有不能用的 = 或 ;，标签要写成 team=llm;用途=训练 这样。
 error-label-twice = 标签“{ $key }”写了两次，留一个。
 error-label-count = 标签最多 { $most } 个。
@@ -17,8 +18,8 @@ error-label-count = 标签最多 { $most } 个。
 error-decimal = “{ $value }”不是纯数字，要写成 1234.56 这样，不带货币符号、空格和千位分隔符。
 error-decimal-digits = “{ $value }”的位数太多，无法精确保存；总共和小数点后都最多 { $most } 位。
 error-amount-limit = { $value } 超出金额上限，正负都不能超过 { $most }。
-error-price-negative = { $value } 小于零，要写 0 或更大的数；不知道就空着。
 error-quantity-limit = 数量 { $value } 超出范围，要在 -{ $most } 和 { $most } 之间。
+error-price-negative = { $value } 小于零，要写 0 或更大的数；不知道就空着。
 error-currency = “{ $value }”不是币种：要写 ISO 4217 代码，如 CNY、USD，或自定的 4 到 12 位大写字母、数字、下划线。
 
 error-date = “{ $value }”不是日期，要写成 2026-12-01 这样。

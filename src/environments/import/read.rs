@@ -445,6 +445,23 @@ mod tests {
     }
 
     #[test]
+    fn a_label_needs_its_equals_sign_and_a_quantity_has_limits() {
+        let rows =
+            "竹简,预训练,苇塘云,H800,2026-01-01,team=llm;spot,4\n竹简,微调,苇塘云,H800,2026-01-01,,100000000000\n";
+        let parsed = read(format!("{HEAD},标签,数量\n{rows}").as_bytes());
+        let said = parsed.errors.iter().map(|it| {
+            let message = crate::locale::Locale::En.say(&it.message);
+            (it.row, it.column.as_str(), it.value.as_str(), message)
+        });
+        let labels = "The label \"spot\" has no equals sign; write labels like team=llm;use=training.";
+        let quantity = "100000000000 is not a quantity; write a number above zero, at most 99,999,999,999.99.";
+        assert_eq!(
+            said.collect::<Vec<_>>(),
+            [(2, "标签", "team=llm;spot", labels.to_owned()), (3, "数量", "100000000000", quantity.to_owned())]
+        );
+    }
+
+    #[test]
     fn an_ended_environment_needs_its_last_day_and_people_their_addresses() {
         assert_eq!(
             errors(&format!("{HEAD},status,owner\n竹简,预训练,苇塘云,H800,2026-01-01,ended,陈白露\n")),
