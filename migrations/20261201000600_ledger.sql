@@ -195,7 +195,7 @@ revoke all on function app_spend_partition(date) from public;
 grant execute on function app_spend_partition(date) to rentroll_app;
 
 -- Sums per month, kept in the same transaction as the lines; a check proves them equal to the lines. Nulls are "unplaced" and
--- "no kind". The unknown are counted, because unknown is not zero.
+-- "no kind". The unknown are counted, because unknown is not zero; a reversal takes its entry's back.
 create table spend_month (
     period              date not null,
     provider_id         bigint not null,

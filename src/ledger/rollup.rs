@@ -2,8 +2,8 @@
 //!
 //! `spend_month` (by environment and month), `spend_day` (the same by day of charge, for dated rates) and `spend_resource` (by
 //! resource and month) are written here; `spend_total` (by day, over everything) follows `spend_day` by a trigger, because
-//! who may add to it may not always read it. A cell counts the unknown, because unknown is not zero. [`verify`] proves that
-//! the sums are those of the lines.
+//! who may add to it may not always read it. A cell counts the unknown, because unknown is not zero; a line that was taken back
+//! does not count. [`verify`] proves that the sums are those of the lines.
 
 use serde::Serialize;
 use sqlx::{AssertSqlSafe, Postgres, Row as _};
@@ -27,11 +27,14 @@ const MEASURES: [&str; 9] = [
     "effective_unknown",
 ];
 
-/// The measures of one line of `spend s`.
-const OF_LINE: &str = "1::bigint as lines, coalesce(s.list, 0) as list, coalesce(s.contracted, 0) as contracted,
+/// The measures of one line of `spend s`. What takes a line back takes its unknown amounts back too: of the two, nothing is
+/// left to be known.
+pub(super) const OF_LINE: &str = "1::bigint as lines, coalesce(s.list, 0) as list, coalesce(s.contracted, 0) as contracted,
     coalesce(s.billed, 0) as billed, coalesce(s.effective, 0) as effective,
-    (s.list is null)::integer::bigint as list_unknown, (s.contracted is null)::integer::bigint as contracted_unknown,
-    (s.billed is null)::integer::bigint as billed_unknown, (s.effective is null)::integer::bigint as effective_unknown";
+    case when s.list is not null then 0 when s.reverses_id is null then 1 else -1 end::bigint as list_unknown,
+    case when s.contracted is not null then 0 when s.reverses_id is null then 1 else -1 end::bigint as contracted_unknown,
+    case when s.billed is not null then 0 when s.reverses_id is null then 1 else -1 end::bigint as billed_unknown,
+    case when s.effective is not null then 0 when s.reverses_id is null then 1 else -1 end::bigint as effective_unknown";
 
 /// The keys of a line, except where it is placed.
 const KEYS_OF_LINE: &str = "s.period, s.charged_on, s.provider_id, s.resource_id, s.category, s.cost_kind, s.currency";

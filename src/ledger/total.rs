@@ -11,10 +11,11 @@ use sqlx::{Postgres, QueryBuilder};
 use crate::error::Result;
 use crate::ledger::exchange_rate::Rates;
 use crate::ledger::filter::{self, Chosen};
+use crate::ledger::rollup;
 use crate::money::{self, Currency, Sum};
 use crate::tx::Read;
 
-/// The sums of one currency. An unknown amount is not in them; it is counted beside them.
+/// The sums of one currency. An unknown amount is not in them; it is counted beside them, unless its entry was taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, sqlx::FromRow)]
 pub struct CurrencyTotal {
     /// The currency.
@@ -157,12 +158,12 @@ async fn days(read: &mut Read, chosen: &Chosen, house: &Currency) -> Result<Vec<
 }
 
 /// The smallest of the kept sums that knows all that is asked for, else the lines; ends in a condition.
-fn push_source(builder: &mut QueryBuilder<Postgres>, chosen: &Chosen, sees_all: bool, rollup: &'static str) {
+fn push_source(builder: &mut QueryBuilder<Postgres>, chosen: &Chosen, sees_all: bool, kept: &'static str) {
     if chosen.fits_total() && sees_all {
         builder.push("spend_total t where true");
         filter::push(builder, "t", chosen.conditions(), " and ");
     } else if chosen.fits_rollups() {
-        builder.push(rollup).push(" t where true");
+        builder.push(kept).push(" t where true");
         filter::push(builder, "t", chosen.conditions(), " and ");
     } else if let Some(resources) = &chosen.resources {
         let ids: Vec<i64> = resources.iter().map(|id| id.0).collect();
@@ -185,13 +186,7 @@ fn push_source(builder: &mut QueryBuilder<Postgres>, chosen: &Chosen, sees_all: 
 
 /// The lines that match; where there are `ids`, `of` is open for them and is closed here.
 fn push_lines(builder: &mut QueryBuilder<Postgres>, chosen: &Chosen, of: &str, ids: Option<Vec<i64>>) {
-    builder.push(
-        "select s.currency, s.charged_on, 1 as lines, coalesce(s.list, 0) as list, coalesce(s.contracted, 0) as contracted,
-                coalesce(s.billed, 0) as billed, coalesce(s.effective, 0) as effective,
-                (s.list is null)::integer as list_unknown, (s.contracted is null)::integer as contracted_unknown,
-                (s.billed is null)::integer as billed_unknown, (s.effective is null)::integer as effective_unknown
-         from spend s where ",
-    );
+    builder.push("select s.currency, s.charged_on, ").push(rollup::OF_LINE).push(" from spend s where ");
     builder.push(of);
     if let Some(ids) = ids {
         builder.push_bind(ids).push(")))");

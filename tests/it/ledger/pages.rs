@@ -184,6 +184,71 @@ async fn the_file_is_the_filtered_list_whole_and_in_order() {
     assert_eq!(browser.get("/ledger?provider=nobody").await.status, StatusCode::UNPROCESSABLE_ENTITY);
 }
 
+/// The sums of the one currency on a page of the ledger, and what is said of unknown amounts.
+async fn totals_at(browser: &Browser, filter: &str) -> Vec<String> {
+    browser.get(&format!("/ledger{filter}")).await.rows(".currency-totals").remove(0)
+}
+
+// An entry that was taken back leaves nothing to be known, whatever is summed and wherever it is said.
+#[tokio::test]
+async fn a_pair_that_cancels_out_is_not_unknown() {
+    let (app, browser, environment) = story().await;
+    let id = environment.id.to_string();
+    let record = async |field: &str, amount: &str| {
+        let fields = [("environment", id.as_str()), ("charged_on", "2026-03-02"), (field, amount)];
+        browser.submit("/ledger/new", "/ledger", &fields).await.location()
+    };
+    let (listed, billed) = (record("list", "30").await, record("billed", "50").await);
+    let filters = ["", "?period=2026-03", &format!("?environment={id}"), "?category=usage", "?currency=CNY"];
+    for filter in filters {
+        let shown = ["CNY", "50.00 另有 1 条未知", "0.00 另有 2 条未知", "0.00 另有 2 条未知", "30.00 另有 1 条未知"];
+        assert_eq!(totals_at(&browser, filter).await, shown, "{filter}");
+    }
+    assert!(browser.get("/").await.rows("table.spend")[0][1].contains("另有 1 行金额未知"));
+
+    let void = format!("{listed}/void");
+    browser.submit(&void, &void, &[("reason", "不是我们的")]).await;
+    for filter in filters {
+        let shown = ["CNY", "50.00", "0.00 另有 1 条未知", "0.00 另有 1 条未知", "0.00 另有 1 条未知"];
+        assert_eq!(totals_at(&browser, filter).await, shown, "{filter}");
+    }
+    assert_eq!(browser.get("/").await.rows("table.spend")[0][1], "50.00");
+    let correct = format!("{billed}/correct");
+    let full = [("effective", "50"), ("contracted", "50"), ("list", "50"), ("reason", "补全")];
+    browser.submit(&correct, &correct, &full).await;
+    for filter in filters {
+        assert_eq!(totals_at(&browser, filter).await, ["CNY", "50.00", "50.00", "50.00", "50.00"], "{filter}");
+    }
+    // The file has every entry, and of those that were taken back too what is not known is empty.
+    let rows = csv_rows(&browser.get("/ledger.csv").await);
+    let amounts: Vec<_> = rows.iter().map(|row| row[15..19].join(" ")).collect();
+    assert_eq!(amounts, ["50 50 50 50", "  -50 ", "-30   ", "  50 ", "30   "]);
+    assert_sums(&app).await;
+}
+
+// The same for a line of a bill, whose sums are moved when its resource is bound and added up line by line when asked for.
+#[tokio::test]
+async fn a_bill_line_that_was_voided_is_not_unknown() {
+    let (app, browser, environment) = story().await;
+    import(&app, bill(&[bill_line("i-1", "2026-03-05T00:00:00Z", "4"), bill_line("i-1", "2026-03-06T00:00:00Z", "8")]))
+        .await;
+    let line = browser.get("/ledger").await.attributes("table.spend td:first-child a", "href").remove(0);
+    let void = format!("{line}/void");
+    assert_eq!(browser.submit(&void, &void, &[("reason", "重复")]).await.status, StatusCode::SEE_OTHER);
+    let shown = ["USD", "4.00", "4.00", "0.00 另有 1 条未知", "0.00 另有 1 条未知"];
+    for filter in ["", "?provider=苇塘云", "?resource=i-1"] {
+        assert_eq!(totals_at(&browser, filter).await[..5], shown, "{filter}");
+    }
+    let id = environment.id.to_string();
+    let bound = [("environment", id.as_str()), ("starts_on", "2026-03-01")];
+    let resource = browser.get(&line).await.attributes(".facts a", "href").remove(0);
+    browser.submit(&resource, "/bindings", &bound).await;
+    for filter in ["", &format!("?environment={id}"), "?resource=i-1"] {
+        assert_eq!(totals_at(&browser, filter).await[..5], shown, "{filter}");
+    }
+    assert_sums(&app).await;
+}
+
 // A slip in a currency is told where it was made, and nothing typed is lost.
 #[tokio::test]
 async fn a_currency_that_is_none_is_refused_in_the_form_and_in_a_bill() {
