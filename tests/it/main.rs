@@ -8,6 +8,7 @@ mod cli;
 mod commit;
 mod deadlines;
 mod environments;
+mod forms;
 mod harness;
 mod history;
 mod kernel;

@@ -14,7 +14,10 @@ use crate::locale::Message;
 use crate::text::Line;
 use crate::tx::Read;
 use crate::web::forms::Fields;
-use crate::web::routes::Routes;
+use crate::web::routes::{Needs, Routes};
+
+/// Recording, for which somebody must have a project to record for; the command asks for the right in the very project.
+const RECORD: Needs = Needs::May(Permission::Catalogue);
 
 /// The routes of the ledger.
 pub fn routes() -> Routes {

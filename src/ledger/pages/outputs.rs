@@ -39,8 +39,8 @@ pub(super) fn routes() -> Routes {
         .get("/ledger/outputs.json", Needs::SignIn, async |app, shell, query| {
             file(app, shell, query, Format::Json).await
         })
-        .get("/ledger/outputs/new", Needs::SignIn, new)
-        .post("/ledger/outputs", Needs::SignIn, record)
+        .get("/ledger/outputs/new", super::RECORD, new)
+        .post("/ledger/outputs", super::RECORD, record)
         .get("/ledger/outputs/{id}", Needs::SignIn, show)
         .get("/ledger/outputs/{id}/correct", Needs::SignIn, correct_form)
         .post("/ledger/outputs/{id}/correct", Needs::SignIn, correct)
@@ -271,7 +271,7 @@ async fn again(
     let mut read = app.read(&shell.actor).await?;
     let environments = choices(&mut read, &shell.actor).await?;
     let corrects = match corrects {
-        Some(id) => Some(output::get(read.connection(), id).await?),
+        Some(id) => Some(open_entry(&mut read, &shell, id.0).await?),
         None => None,
     };
     read.end().await?;
@@ -362,7 +362,8 @@ async fn void(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields:
         Ok(_) => Ok(see(&shell.base, &address(OutputId(id)))),
         Err(Error::Invalid(errors)) => {
             let mut read = app.read(&shell.actor).await?;
-            let entry = output::get(read.connection(), OutputId(id)).await?;
+            let entry = open_entry(&mut read, &shell, id).await?;
+            read.end().await?;
             let form = FormState::again(fields, errors);
             page_with(StatusCode::UNPROCESSABLE_ENTITY, &VoidForm { shell, form, entry })
         }

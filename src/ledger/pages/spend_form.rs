@@ -26,8 +26,8 @@ use crate::web::shell::Shell;
 /// Recording, correcting, voiding.
 pub(super) fn routes() -> Routes {
     Routes::new()
-        .get("/ledger/new", Needs::SignIn, new)
-        .post("/ledger", Needs::SignIn, record)
+        .get("/ledger/new", super::RECORD, new)
+        .post("/ledger", super::RECORD, record)
         .get("/ledger/{id}/correct", Needs::SignIn, correct_form)
         .post("/ledger/{id}/correct", Needs::SignIn, correct)
         .get("/ledger/{id}/void", Needs::SignIn, void_form)
