@@ -120,6 +120,8 @@ create table spend (
     -- Hash of the normalised columns and the ordinal among equals; null for what a person recorded.
     row_key         uuid,
     reverses_id     bigint,
+    -- The entry in whose place it was recorded; that one was reversed in the same act.
+    corrects_id     bigint,
     recorded_at     timestamptz not null,
     constraint spend_pkey primary key (period, id),
     constraint spend_row_key unique (period, row_key),
@@ -158,7 +160,7 @@ begin
     execute format('create trigger %1$s_facts before update of id, period, provider_id, account, sub_account, resource_id,
                     service, category, class, cost_kind, charge_start, charge_end, charged_on, quantity, unit, list, contracted,
                     billed, effective, currency, tax_included, tax_rate, description, tags, import_id, import_row, row_key,
-                    reverses_id, recorded_at on %1$I for each statement execute function app_refuse_change()', name);
+                    reverses_id, corrects_id, recorded_at on %1$I for each statement execute function app_refuse_change()', name);
     execute format('alter table %I enable always trigger %I', name, name || '_facts');
     perform app_scope(name, 'project_id = any ((select app_projects())::bigint[])');
     execute format('grant select, insert, update (project_id, environment_id) on %I to rentroll_app', name);
@@ -339,6 +341,8 @@ create table output_entry (
     currency        text,
     description     text not null default '',
     reverses_id     bigint references output_entry,
+    -- The entry in whose place it was recorded.
+    corrects_id     bigint references output_entry,
     recorded_at     timestamptz not null,
     constraint output_entry_pkey primary key (id),
     constraint output_entry_environment foreign key (project_id, environment_id) references environment (project_id, id),

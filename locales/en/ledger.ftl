@@ -112,6 +112,7 @@ ledger-col-state = State
 ledger-unplaced = Unassigned
 ledger-reverses = Reversal of no. { $id }
 ledger-reversed = Reversed by no. { $id }
+ledger-corrects = Corrects no. { $id }
 ledger-entry = { $amount } { $currency }, { $day }
 ledger-days = Charged for
 ledger-tax = Tax

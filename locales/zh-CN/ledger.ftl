@@ -103,6 +103,7 @@ ledger-col-state = 状态
 ledger-unplaced = 待归属
 ledger-reverses = 冲销 { $id } 号
 ledger-reversed = 已被 { $id } 号冲销
+ledger-corrects = 更正 { $id } 号
 ledger-entry = { $amount } { $currency }，{ $day }
 ledger-days = 计费日期
 ledger-tax = 税

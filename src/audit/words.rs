@@ -9,8 +9,6 @@ pub(super) const SENTENCE_FIELDS: &[&str] = &[
     "quantity",
     "quantity_before",
     "quantity_after",
-    "billed",
-    "currency",
     "environment",
     "project",
     "provider",
@@ -215,6 +213,8 @@ pub(super) fn value_words(field: &str, value: &str, name: Option<&str>) -> Messa
         return Message::new("hist-value").with("value", name);
     }
     match value {
+        // Only a bill line may have none.
+        "" if field == "environment" => Message::new("ledger-unplaced"),
         "" => Message::new("hist-nothing"),
         "true" => Message::new("table-yes"),
         "false" => Message::new("table-no"),

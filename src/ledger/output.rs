@@ -52,6 +52,8 @@ pub struct OutputEntry {
     pub description: String,
     /// The entry that it takes back.
     pub reverses_id: Option<OutputId>,
+    /// The entry in whose place it was recorded.
+    pub corrects_id: Option<OutputId>,
     /// The entry that takes it back.
     #[serde(skip)]
     pub reversed_by: Option<OutputId>,
@@ -144,8 +146,6 @@ impl NewOutput {
     }
 }
 
-macro_rules! select_output {
-    ($rest:literal $(, $argument:expr)*) => {
 /// Reads how much came out: nothing or more.
 fn parse_quantity(text: &str) -> Result<Decimal, Message> {
     let quantity = money::parse_decimal(text)?;
@@ -156,13 +156,16 @@ fn parse_quantity(text: &str) -> Result<Decimal, Message> {
     Ok(quantity)
 }
 
+macro_rules! select_output {
+    ($rest:literal $(, $argument:expr)*) => {
         sqlx::query_as!(
             OutputEntry,
             r#"select o.id as "id: OutputId", o.project_id as "project_id: ProjectId", p.name as project,
                       o.environment_id as "environment_id: EnvironmentId", e.name as environment,
                       o.scenario as "scenario: Scenario", o.period as "period: Period", o.unit,
                       o.quantity as "quantity: Decimal", o.value as "value: Decimal", o.currency as "currency: Currency",
-                      o.description, o.reverses_id as "reverses_id: OutputId", r.id as "reversed_by?: OutputId", o.recorded_at
+                      o.description, o.reverses_id as "reverses_id: OutputId", o.corrects_id as "corrects_id: OutputId",
+                      r.id as "reversed_by?: OutputId", o.recorded_at
                from output_entry o
                join project p on p.id = o.project_id
                join environment e on e.id = o.environment_id
@@ -179,13 +182,17 @@ pub async fn get(connection: &mut PgConnection, id: OutputId) -> Result<OutputEn
 
 /// Records an entry.
 pub async fn record(tx: &mut Tx, new: &NewOutput) -> Result<OutputEntry> {
+    insert(tx, new, None).await
+}
+
+async fn insert(tx: &mut Tx, new: &NewOutput, corrects: Option<OutputId>) -> Result<OutputEntry> {
     let environment = environment::hold(tx, new.environment, "error-output-environment").await?;
     tx.allow(Permission::Operate, Some(environment.project_id))?;
     let now = tx.now();
     let id = sqlx::query_scalar!(
         r#"insert into output_entry (project_id, environment_id, scenario, period, unit, quantity, value, currency,
-                                     description, recorded_at)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning id as "id: OutputId""#,
+                                     description, corrects_id, recorded_at)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning id as "id: OutputId""#,
         environment.project_id.0,
         environment.id.0,
         new.scenario.or(environment.scenario).map(Scenario::as_str),
@@ -195,6 +202,7 @@ pub async fn record(tx: &mut Tx, new: &NewOutput) -> Result<OutputEntry> {
         new.value.as_ref().map(|(amount, _)| *amount) as _,
         new.value.as_ref().map(|(_, currency)| currency.as_str()),
         new.description.as_str(),
+        corrects.map(|id| id.0),
         now,
     )
     .fetch_one(tx.connection())
@@ -207,7 +215,7 @@ pub async fn record(tx: &mut Tx, new: &NewOutput) -> Result<OutputEntry> {
 /// Corrects an entry: takes it back and records what is right. Gives the new entry.
 pub async fn correct(tx: &mut Tx, id: OutputId, new: &NewOutput) -> Result<OutputEntry> {
     void(tx, id).await?;
-    record(tx, new).await
+    insert(tx, new, Some(id)).await
 }
 
 /// Takes an entry back; the actor says why. Gives the reversal: the same line with the opposite numbers, in the same month.
@@ -433,6 +441,9 @@ mod tests {
         let wrong = parse(&[("quantity", "-1"), ("period", "2026-13")]).unwrap_err();
         let fields: Vec<&str> = wrong.0.iter().map(|error| error.field.as_ref()).collect();
         assert_eq!(fields, ["environment", "period", "unit", "quantity"]);
+        let large = parse(&[&[("quantity", "100000000000")], FILLED.as_slice()].concat()).unwrap_err();
+        let said = crate::locale::Locale::En.say(&large.0[0].message);
+        assert_eq!(said, "100000000000 is not a quantity of output; write 0 or more, at most 99,999,999,999.99.");
     }
 
     #[test]
@@ -441,9 +452,6 @@ mod tests {
         assert_eq!(with(&[("value", "10")]).unwrap_err().0[0].field, "currency");
         assert_eq!(with(&[("currency", "CNY")]).unwrap().value, None);
         assert_eq!(with(&[("value", "10"), ("currency", "CNY")]).unwrap().value.unwrap().0, Decimal::from(10));
-        let large = parse(&[&[("quantity", "100000000000")], FILLED.as_slice()].concat()).unwrap_err();
-        let said = crate::locale::Locale::En.say(&large.0[0].message);
-        assert_eq!(said, "100000000000 is not a quantity of output; write 0 or more, at most 99,999,999,999.99.");
     }
 
     #[test]

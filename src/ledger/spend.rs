@@ -91,6 +91,8 @@ pub struct Spend {
     pub import_row: Option<i32>,
     /// The entry that it takes back.
     pub reverses_id: Option<SpendId>,
+    /// The entry in whose place it was recorded.
+    pub corrects_id: Option<SpendId>,
     /// The entry that takes it back.
     #[serde(skip)]
     pub reversed_by: Option<SpendId>,
@@ -296,7 +298,7 @@ macro_rules! select_spend {
                       s.effective as "effective: Decimal", s.currency as "currency: Currency", s.tax_included,
                       s.tax_rate as "tax_rate: Decimal", s.description, s.tags::text as tags,
                       s.import_id as "import_id: BillImportId", s.import_row, s.reverses_id as "reverses_id: SpendId",
-                      v.reversal_id as "reversed_by?: SpendId", s.recorded_at
+                      s.corrects_id as "corrects_id: SpendId", v.reversal_id as "reversed_by?: SpendId", s.recorded_at
                from spend s
                join provider p on p.id = s.provider_id
                left join project j on j.id = s.project_id
@@ -315,7 +317,7 @@ pub async fn get(connection: &mut PgConnection, id: SpendId) -> Result<Spend> {
 
 /// Records an entry. Its period is the month of its first day in the organisation's zone.
 pub async fn record(tx: &mut Tx, new: NewSpend) -> Result<Spend> {
-    let spend = insert(tx, &new).await?;
+    let spend = insert(tx, &new, None).await?;
     rollup::add_entries(tx, &[(spend.period, spend.id)]).await?;
     tx.record("spend.recorded", None, &spend).await?;
     Ok(spend)
@@ -331,7 +333,7 @@ pub async fn correct(tx: &mut Tx, id: SpendId, new: NewSpend) -> Result<Spend> {
         resource::lock_provider(tx, provider).await?;
     }
     let reversal = reverse(tx, id).await?;
-    let spend = insert(tx, &new).await?;
+    let spend = insert(tx, &new, Some(id)).await?;
     // Both at once, so that the cells are written in one order.
     rollup::add_entries(tx, &[(reversal.period, reversal.id), (spend.period, spend.id)]).await?;
     tx.record("spend.recorded", None, &spend).await?;
@@ -345,7 +347,7 @@ pub async fn void(tx: &mut Tx, id: SpendId) -> Result<Spend> {
     Ok(reversal)
 }
 
-async fn insert(tx: &mut Tx, new: &NewSpend) -> Result<Spend> {
+async fn insert(tx: &mut Tx, new: &NewSpend, corrects: Option<SpendId>) -> Result<Spend> {
     let environment = environment::hold(tx, new.environment, "error-environment-choose").await?;
     tx.allow(Permission::Operate, Some(environment.project_id))?;
     let provider = new.provider.unwrap_or(environment.provider_id);
@@ -361,8 +363,8 @@ async fn insert(tx: &mut Tx, new: &NewSpend) -> Result<Spend> {
     let id = sqlx::query_scalar!(
         r#"insert into spend (period, provider_id, project_id, environment_id, service, category, cost_kind, charge_start,
                               charge_end, charged_on, quantity, unit, list, contracted, billed, effective, currency,
-                              tax_included, tax_rate, description, recorded_at)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+                              tax_included, tax_rate, description, corrects_id, recorded_at)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
            returning id as "id: SpendId""#,
         period as _,
         provider.0,
@@ -384,6 +386,7 @@ async fn insert(tx: &mut Tx, new: &NewSpend) -> Result<Spend> {
         new.tax_included,
         new.tax_rate as _,
         new.description.as_str(),
+        corrects.map(|id| id.0),
         now,
     )
     .fetch_one(tx.connection())

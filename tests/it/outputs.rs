@@ -111,6 +111,18 @@ async fn a_person_records_corrects_and_voids() {
     let corrected = browser.submit(&action, &action, &[("quantity", "515"), ("reason", "数错了")]).await.location();
     assert_eq!(browser.get(&entry).await.texts(".notice").len(), 1, "the old entry names its reversal");
     assert_eq!(browser.get(&action).await.status, StatusCode::CONFLICT);
+    let right = browser.get(&corrected).await;
+    assert_eq!(
+        right.texts(".history p"),
+        [
+            "administrator 给 竹简-预训练 2026-02 记了产出 515 十亿 token。原因：数错了",
+            "administrator 冲销了 竹简-预训练 2026-02 的产出 551 十亿 token。原因：数错了",
+            "administrator 给 竹简-预训练 2026-02 记了产出 551 十亿 token",
+        ]
+    );
+    assert_eq!(right.attributes(".notice a", "href"), [entry.as_str()]);
+    let reversal = browser.get(&entry).await.attributes(".notice a", "href").remove(0);
+    assert_eq!(browser.get(&reversal).await.texts(".history p").len(), 2);
     assert_eq!(browser.get("/ledger/outputs").await.rows("table.unit-totals")[0], ["十亿 token", "515"]);
 
     let action = format!("{corrected}/void");

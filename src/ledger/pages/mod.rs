@@ -8,6 +8,7 @@ mod spend;
 mod spend_form;
 
 use crate::actor::{Actor, Permission};
+use crate::audit::{self, Entry};
 use crate::environments::choice::{self, EnvironmentChoice};
 use crate::error::{Error, FieldErrors, Result};
 use crate::locale::Message;
@@ -18,6 +19,9 @@ use crate::web::routes::{Needs, Routes};
 
 /// Recording, for which somebody must have a project to record for; the command asks for the right in the very project.
 const RECORD: Needs = Needs::May(Permission::Catalogue);
+
+/// How many entries of its history a page of the ledger shows.
+const HISTORY: i64 = 20;
 
 /// The routes of the ledger.
 pub fn routes() -> Routes {
@@ -61,6 +65,12 @@ fn both<A, B>(one: Result<A, FieldErrors>, other: Result<B, FieldErrors>) -> Res
         }
         (Err(errors), _) | (_, Err(errors)) => Err(errors),
     }
+}
+
+/// The history of an entry and of those that it takes back or corrects, so that a reader finds out how it came about.
+async fn history(read: &mut Read, kind: &str, id: i64, earlier: [Option<i64>; 2]) -> Result<Vec<Entry>> {
+    let records: Vec<(&str, i64)> = [Some(id)].into_iter().chain(earlier).flatten().map(|id| (kind, id)).collect();
+    audit::of_records(read, &records, HISTORY).await
 }
 
 /// Refuses who does not see what belongs to no project: bills and unplaced lines are of the whole organisation.

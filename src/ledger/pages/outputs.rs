@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::access::project::{self, Project};
 use crate::actor::{Actor, Permission};
 use crate::app::App;
-use crate::audit::{self, Entry};
+use crate::audit::Entry;
 use crate::dates::Period;
 use crate::environments::choice::{self, EnvironmentChoice};
 use crate::environments::scenario::Scenario;
@@ -47,9 +47,6 @@ pub(super) fn routes() -> Routes {
         .get("/ledger/outputs/{id}/void", Needs::SignIn, void_form)
         .post("/ledger/outputs/{id}/void", Needs::SignIn, void)
 }
-
-/// How many entries of its history an entry's page shows.
-const HISTORY: i64 = 20;
 
 fn address(id: OutputId) -> String {
     format!("/ledger/outputs/{id}")
@@ -134,6 +131,8 @@ async fn file(
 struct OutputPage {
     shell: Shell,
     entry: OutputEntry,
+    /// What it corrects, where the reader may see that.
+    corrects: Option<OutputId>,
     entries: Vec<Entry>,
 }
 
@@ -142,13 +141,12 @@ impl OutputPage {
         title(&self.shell, &self.entry)
     }
 
-    fn state(&self) -> String {
-        state(&self.shell, &self.entry)
-    }
-
-    fn other(&self) -> Option<String> {
-        let other = self.entry.reverses_id.or(self.entry.reversed_by)?;
-        Some(self.shell.href(&address(other)))
+    /// The entries that this one has to do with: address and words.
+    fn others(&self) -> Vec<(String, String)> {
+        let link = |id: OutputId, words| (self.shell.href(&address(id)), words);
+        let corrected = self.corrects.map(|id| link(id, self.shell.with("ledger-corrects", "id", id.to_string())));
+        let other = self.entry.reverses_id.or(self.entry.reversed_by);
+        corrected.into_iter().chain(other.map(|id| link(id, state(&self.shell, &self.entry)))).collect()
     }
 
     fn act(&self, act: &str) -> String {
@@ -168,9 +166,17 @@ fn title(shell: &Shell, entry: &OutputEntry) -> String {
 async fn show(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Result<Response> {
     let mut read = app.read(&shell.actor).await?;
     let entry = output::get(read.connection(), OutputId(id)).await?;
-    let entries = audit::of(&mut read, "output_entry", id, HISTORY).await?;
+    let corrects = match entry.corrects_id {
+        Some(id) => match output::get(read.connection(), id).await {
+            Err(Error::NotFound) => None,
+            found => Some(found?.id),
+        },
+        None => None,
+    };
+    let earlier = [entry.reverses_id, entry.corrects_id].map(|it| it.map(|id| id.0));
+    let entries = super::history(&mut read, "output_entry", id, earlier).await?;
     read.end().await?;
-    page(&OutputPage { shell, entry, entries })
+    page(&OutputPage { shell, entry, corrects, entries })
 }
 
 // ---- recording and correcting ---------------------------------------------------------------------------------------

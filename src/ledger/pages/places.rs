@@ -42,9 +42,6 @@ pub(super) fn routes() -> Routes {
         .post("/resources/{id}/bindings/{binding}/withdraw", PLACE, unbind)
 }
 
-/// How many entries of its history a resource's page shows.
-const HISTORY: i64 = 20;
-
 #[derive(Template)]
 #[template(path = "ledger/unplaced_list.html")]
 struct UnplacedList {
@@ -119,7 +116,7 @@ async fn resource_page(app: &App, shell: Shell, id: ResourceId, form: Option<For
     let resource = resource::get(read.connection(), id).await?;
     let bindings = binding::of_resource(read.connection(), id).await?;
     let months = resource::months(&mut read, id).await?;
-    let entries = audit::of(&mut read, "resource", id.0, HISTORY).await?;
+    let entries = audit::of(&mut read, "resource", id.0, super::HISTORY).await?;
     let environments = super::environments(&mut read, &shell.actor).await?;
     let first = resource::first_unplaced_day(&mut read, id).await?.unwrap_or_else(|| read.today());
     read.end().await?;

@@ -9,9 +9,9 @@ use rust_decimal::Decimal;
 use crate::access::project::{self, Project};
 use crate::actor::Permission;
 use crate::app::App;
-use crate::audit::{self, Entry};
+use crate::audit::Entry;
 use crate::catalog::provider::{self, Provider};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::SpendId;
 use crate::ledger::charge::{Category, CostKind};
 use crate::ledger::filter::{Chosen, SpendFilter};
@@ -36,9 +36,6 @@ pub(super) fn routes() -> Routes {
         .get("/ledger.json", Needs::SignIn, async |app, shell, query| file(app, shell, query, Format::Json).await)
         .get("/ledger/{id}", Needs::SignIn, show)
 }
-
-/// How many entries of its history an entry's page shows.
-const HISTORY: i64 = 20;
 
 // ---- the list -------------------------------------------------------------------------------------------------------
 
@@ -161,6 +158,8 @@ async fn file(
 struct SpendPage {
     shell: Shell,
     spend: Spend,
+    /// What it corrects, where the reader may see that.
+    corrects: Option<SpendId>,
     last_day: NaiveDate,
     entries: Vec<Entry>,
 }
@@ -170,13 +169,13 @@ impl SpendPage {
         title(&self.shell, &self.spend)
     }
 
-    fn state(&self) -> String {
-        state(&self.shell, self.spend.reverses_id, self.spend.reversed_by)
-    }
-
-    fn other(&self) -> Option<String> {
-        let other = self.spend.reverses_id.or(self.spend.reversed_by)?;
-        Some(self.shell.href(&format!("/ledger/{other}")))
+    /// The entries that this one has to do with: address and words.
+    fn others(&self) -> Vec<(String, String)> {
+        let Spend { reverses_id, reversed_by, .. } = self.spend;
+        let link = |id: SpendId, words| (self.shell.href(&format!("/ledger/{id}")), words);
+        let corrected = self.corrects.map(|id| link(id, self.shell.with("ledger-corrects", "id", id.to_string())));
+        let other = reverses_id.or(reversed_by).map(|id| link(id, state(&self.shell, reverses_id, reversed_by)));
+        corrected.into_iter().chain(other).collect()
     }
 
     /// The four costs: the key of the name, and the amount.
@@ -226,7 +225,15 @@ async fn show(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Resu
     let mut read = app.read(&shell.actor).await?;
     let spend = spend::get(read.connection(), SpendId(id)).await?;
     let last_day = spend.last_day(read.organisation().zone);
-    let entries = audit::of(&mut read, "spend", id, HISTORY).await?;
+    let corrects = match spend.corrects_id {
+        Some(id) => match spend::get(read.connection(), id).await {
+            Err(Error::NotFound) => None,
+            found => Some(found?.id),
+        },
+        None => None,
+    };
+    let earlier = [spend.reverses_id, spend.corrects_id].map(|it| it.map(|id| id.0));
+    let entries = super::history(&mut read, "spend", id, earlier).await?;
     read.end().await?;
-    page(&SpendPage { shell, spend, last_day, entries })
+    page(&SpendPage { shell, spend, corrects, last_day, entries })
 }

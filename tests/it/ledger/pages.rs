@@ -139,6 +139,17 @@ async fn an_entry_is_recorded_corrected_and_voided() {
     assert!(old.texts(".actions").is_empty(), "a reversed entry offers nothing");
     assert_eq!(browser.get(&correct).await.status, StatusCode::CONFLICT);
 
+    // Each page tells how its entry came about.
+    let told = |page: &Answer| page.texts(".history p");
+    let reversed = "administrator 冲销了支出 2026-03 CNY 1200.5（竹简-预训练）。原因：电表读错";
+    let recorded = "administrator 给 竹简-预训练 记了支出 2026-03 CNY 1200.5";
+    assert_eq!(told(&old), [reversed, recorded]);
+    let reversal = browser.get(&old.attributes(".notice a", "href")[0]).await;
+    assert_eq!(told(&reversal), [reversed, recorded]);
+    let again = "administrator 给 竹简-预训练 记了支出 2026-03 CNY 1000。原因：电表读错";
+    assert_eq!(told(&right), [again, reversed, recorded]);
+    assert_eq!(right.attributes(".notice a", "href"), [entry.as_str()], "the new entry leads to what it corrects");
+
     let void = format!("{}/void", corrected.location());
     let voided = browser.submit(&void, &void, &[("reason", "重复")]).await;
     assert_eq!(voided.location(), corrected.location());
