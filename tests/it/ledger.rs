@@ -6,6 +6,7 @@ mod bills;
 mod entries;
 mod pages;
 mod places;
+mod together;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
