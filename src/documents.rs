@@ -2,8 +2,9 @@
 //!
 //! An object's key is the SHA-256 of its bytes (`sha256/ab/cdef…`), so the same bytes are one object, and what is stored
 //! never changes. Names, types and versions are rows of ours; the bytes are written **before** the row that names them, so
-//! a row never names bytes that are not there. What a crash leaves is at most an object that no row names; pieces under
-//! `incoming/` that are older than a day may be deleted by hand, or by the bucket's own rule for unfinished uploads.
+//! a row never names bytes that are not there. What a crash leaves is at most an object that no row names, and pieces under
+//! `incoming/`, which [`Documents::sweep`] takes away a day later. Parts of an upload that a bucket holds back are not among
+//! its objects: its own rule for unfinished uploads takes those.
 //!
 //! Bytes are hashed again as they are read: damage in the store breaks the download instead of passing for the document.
 
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use bytes::Bytes;
+use chrono::{DateTime, Utc};
 use futures_util::stream::{self, BoxStream};
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
@@ -38,6 +40,8 @@ const PARTS_UNDERWAY: usize = 1;
 /// A store that is away is reported while a person still waits for the page.
 const RETRIES: usize = 3;
 const RETRY_FOR: Duration = Duration::from_secs(15);
+/// Where bytes wait whose name is not known yet.
+const INCOMING: &str = "incoming";
 
 /// The object store. Cheap to clone.
 #[derive(Clone)]
@@ -45,6 +49,8 @@ pub struct Documents {
     store: Arc<dyn ObjectStore>,
     /// The folder or the bucket, for messages.
     place: Arc<str>,
+    /// The folder, where it is one.
+    folder: Option<Arc<Path>>,
 }
 
 /// What was stored.
@@ -86,7 +92,7 @@ impl Documents {
         };
         make_private(folder).map_err(|error| refused(&error))?;
         let store = LocalFileSystem::new_with_prefix(folder).map_err(|error| refused(&error))?;
-        Ok(Self { store: Arc::new(store.with_fsync(true)), place: place.into() })
+        Ok(Self { store: Arc::new(store.with_fsync(true)), place: place.into(), folder: Some(folder.into()) })
     }
 
     fn in_bucket(url: &str, variables: impl Iterator<Item = (String, String)>) -> Result<Self, Message> {
@@ -107,7 +113,7 @@ impl Documents {
             bucket_settings(variables)?.with_bucket_name(bucket).with_retry(retry).build().map_err(|error| {
                 Message::new("documents-bucket").with("bucket", url).with("reason", error.to_string())
             })?;
-        Ok(Self { store: Arc::new(PrefixStore::new(store, prefix)), place: url.into() })
+        Ok(Self { store: Arc::new(PrefixStore::new(store, prefix)), place: url.into(), folder: None })
     }
 
     /// Stores the bytes and gives their name. Bytes that are there already stay as they are. Large ones go up in parts
@@ -233,6 +239,28 @@ impl Documents {
         if read == probe { Ok(()) } else { Err(self.away(anyhow!("it gave other bytes than it was given"), "read")) }
     }
 
+    /// Takes away what uploads left that ended before their bytes had a name, where it is older than this; gives how much. An
+    /// upload that still goes on writes, and is younger.
+    pub async fn sweep(&self, before: DateTime<Utc>) -> Result<u64> {
+        let Some(folder) = &self.folder else { return self.sweep_bucket(before).await };
+        let folder = folder.join(INCOMING);
+        let swept = tokio::task::spawn_blocking(move || remove_older(&folder, before)).await;
+        let swept = swept.map_err(|panicked| Error::Internal(panicked.into()))?;
+        swept.map_err(|error| self.away(error.into(), "delete"))
+    }
+
+    async fn sweep_bucket(&self, before: DateTime<Utc>) -> Result<u64> {
+        let mut found = self.store.list(Some(&Key::from(INCOMING)));
+        let mut swept = 0;
+        while let Some(object) = found.try_next().await.map_err(|error| self.away(error.into(), "list"))? {
+            if object.last_modified < before {
+                self.store.delete(&object.location).await.map_err(|error| self.away(error.into(), "delete"))?;
+                swept += 1;
+            }
+        }
+        Ok(swept)
+    }
+
     /// Whether the object is there, whole.
     async fn has(&self, key: &Key, size: u64) -> Result<bool> {
         match self.store.head(key).await {
@@ -300,7 +328,7 @@ struct Incoming {
 impl Incoming {
     async fn start(documents: &Documents) -> Result<Self> {
         let name = Uuid::new_v4().to_string();
-        let key = Key::from_iter(["incoming", name.as_str()]);
+        let key = Key::from_iter([INCOMING, name.as_str()]);
         let store = Arc::clone(&documents.store);
         let upload = store.put_multipart(&key).await.map_err(|error| documents.away(error.into(), "write"))?;
         Ok(Self { store, key, upload: Some(WriteMultipart::new_with_chunk_size(upload, PART)) })
@@ -405,6 +433,28 @@ fn bucket_settings(variables: impl Iterator<Item = (String, String)>) -> Result<
         }
     }
     Ok(settings)
+}
+
+/// Removes the files that were last written before this. The store's own list passes over files that are not finished.
+fn remove_older(folder: &Path, before: DateTime<Utc>) -> std::io::Result<u64> {
+    let Some(files) = if_there(folder.read_dir())? else { return Ok(0) };
+    let mut removed = 0;
+    for file in files {
+        let path = file?.path();
+        let Some(found) = if_there(path.metadata())? else { continue };
+        if found.is_file() && DateTime::<Utc>::from(found.modified()?) < before {
+            removed += u64::from(if_there(std::fs::remove_file(&path))?.is_some());
+        }
+    }
+    Ok(removed)
+}
+
+/// Nothing where it is not there: another instance may finish or remove a file meanwhile.
+fn if_there<T>(result: std::io::Result<T>) -> std::io::Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
 }
 
 /// Makes the folder for its owner alone: what is in contracts is nobody else's business on this machine.
@@ -531,6 +581,22 @@ mod tests {
         let error = documents.put(broken, NO_LIMIT).await.unwrap_err();
         assert_eq!(error.to_string(), "the connection broke");
         assert_eq!(files(folder.path()), Vec::<String>::new());
+    }
+
+    #[tokio::test]
+    async fn what_killed_uploads_left_is_swept_after_a_day() {
+        let (documents, folder) = in_temporary_folder();
+        let now = DateTime::UNIX_EPOCH + chrono::TimeDelta::days(20_000);
+        assert_eq!(documents.sweep(now).await.unwrap(), 0, "nothing was ever uploaded");
+        let kept = documents.put(pieces(large()), NO_LIMIT).await.unwrap();
+        let incoming = folder.path().join("documents/incoming");
+        for (name, hours) in [("a#1", 25), ("b", 25), ("c#1", 23)] {
+            let file = std::fs::File::create(incoming.join(name)).unwrap();
+            file.set_modified((now - chrono::TimeDelta::hours(hours)).into()).unwrap();
+        }
+        assert_eq!(documents.sweep(now - chrono::TimeDelta::days(1)).await.unwrap(), 2);
+        assert!(!incoming.join("a#1").exists() && !incoming.join("b").exists() && incoming.join("c#1").exists());
+        assert!(read(&documents, &kept.sha256).await.is_ok(), "a document is never swept");
     }
 
     #[tokio::test]
@@ -666,6 +732,14 @@ mod tests {
         keys.sort();
         assert_eq!(keys.len(), 2, "{keys:?}");
         assert!(keys.iter().all(|key| key.starts_with("of/rentroll/sha256/")), "{keys:?}");
+
+        let left = Key::from("incoming/left");
+        documents.store.put(&left, PutPayload::from("half")).await.unwrap();
+        let written = documents.store.head(&left).await.unwrap().last_modified;
+        assert_eq!(documents.sweep(written).await.unwrap(), 0);
+        assert_eq!(documents.sweep(written + chrono::TimeDelta::seconds(1)).await.unwrap(), 1);
+        assert!(documents.store.head(&left).await.is_err());
+        assert!(read(&documents, &stored.sha256).await.is_ok(), "a document is never swept");
 
         let nowhere = Documents::in_bucket("s3://missing", variables()).unwrap();
         let Err(Error::Unavailable(away)) = nowhere.check().await else { panic!("must fail") };

@@ -144,6 +144,8 @@ pub const IDLE_IN_TRANSACTION_TIME: Duration = Duration::from_secs(10);
 pub const JOB_RUN_DAYS: i64 = 400;
 /// How long a form that was sent is remembered, so that sending it again is the same act.
 pub const SUBMISSION_TIME: TimeDelta = TimeDelta::days(30);
+/// How long what an upload left that was killed may lie in the store of documents: no upload takes so long.
+pub const INCOMING_TIME: TimeDelta = TimeDelta::days(1);
 /// Days that a sent mail stays in the outbox.
 pub const OUTBOX_DAYS: i64 = 90;
 

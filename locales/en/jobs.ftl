@@ -2,7 +2,7 @@
 
 job-reminders = Plans the reminders that are due and sends them.
 job-renewals = Writes the automatic renewals of terms that are over.
-job-sweep = Clears away ended sessions, used links and old records of runs.
+job-sweep = Clears away ended sessions, used links, old records of runs and what broken uploads left.
 
 skipped-before-hour = before the hour of sending
 skipped-later = to be tried again later

@@ -7,6 +7,7 @@ use rentroll::access::project;
 use rentroll::actor::{Actor, ProjectRole, Role, Scope};
 use rentroll::catalog::provider;
 use rentroll::error::Error;
+use rentroll::jobs;
 use rentroll::postgres::tables::{Class, TABLES};
 use sqlx::Executor as _;
 
@@ -201,4 +202,18 @@ async fn the_same_address_in_other_capitals_is_the_same_person() {
     tx.commit().await.unwrap();
     assert_eq!(one, two);
     assert_eq!(app.actions().await, ["person.added"]);
+}
+
+#[tokio::test]
+async fn the_sweep_takes_away_what_killed_uploads_left_a_day_ago() {
+    let app = TestApp::new().await;
+    let incoming = app.folder().join("documents/incoming");
+    std::fs::create_dir(&incoming).unwrap();
+    for (name, hours) in [("old#1", 25), ("new#1", 23)] {
+        let file = std::fs::File::create(incoming.join(name)).unwrap();
+        file.set_modified((app.now() - chrono::TimeDelta::hours(hours)).into()).unwrap();
+    }
+    let report = jobs::run(&app.app, jobs::find("sweep").unwrap(), None).await.unwrap();
+    assert_eq!((report.done, report.failed), (1, 0));
+    assert!(!incoming.join("old#1").exists() && incoming.join("new#1").exists());
 }
