@@ -9,7 +9,8 @@ use serde::Serialize;
 use sqlx::PgConnection;
 
 use crate::audit::Audited;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::filter::one_of;
 use crate::ids::{DeadlineId, EnvironmentId, ProjectId, TermId};
 use crate::locale::Message;
 use crate::table::{Cell, Column, Table};
@@ -60,7 +61,7 @@ impl std::str::FromStr for Kind {
     }
 }
 
-stored_as_text!(Kind);
+stored_as_text!(Kind, &["expiry", "cancel_by"]);
 
 /// Why nothing is due on the date any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -268,7 +269,7 @@ pub struct DeadlineFilter {
     pub environment: Option<i64>,
     /// One kind.
     pub kind: Option<Kind>,
-    /// `open` or `closed`; nothing for both.
+    /// `open` or `closed`; `all` or nothing for both.
     pub state: Option<String>,
     /// From this day.
     pub from: Option<NaiveDate>,
@@ -328,14 +329,10 @@ pub async fn list(
     after: Option<&DeadlineRow>,
     limit: i64,
 ) -> Result<Vec<DeadlineRow>> {
-    let open = match filter.state.as_deref() {
-        None | Some("all") => None,
+    let open = match one_of("state", filter.state.as_deref(), &["open", "closed", "all"])? {
         Some("open") => Some(true),
         Some("closed") => Some(false),
-        Some(other) => {
-            let message = Message::new("error-deadline-state").with("value", excerpt(other));
-            return Err(Error::invalid("state", message));
-        }
+        _ => None,
     };
     let today = read.today();
     let rows = sqlx::query!(

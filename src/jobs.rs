@@ -22,7 +22,7 @@ use crate::deadlines::round;
 use crate::error::{Error, Result};
 use crate::limits;
 
-pub use job_run::{JobRun, RunFilter, last, list};
+pub use job_run::{JobRun, RunFilter, What, last, list};
 
 /// A periodic job.
 pub struct Job {

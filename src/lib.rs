@@ -13,6 +13,7 @@ pub mod dates; // days, cycles, notices, periods: calendar arithmetic
 pub mod deadline; // a date with a consequence, set by every context
 pub mod documents; // bytes by content hash in an object store
 pub mod error; // what can go wrong, and what a person is told
+pub mod filter; // what the filters of all lists share
 pub mod ids; // typed ids
 pub mod jobs; // periodic work and its records
 pub mod labels; // key=value labels

@@ -11,9 +11,13 @@ use unicode_normalization::UnicodeNormalization;
 use crate::limits;
 use crate::locale::Message;
 
-/// Gives a type with `as_str` and `FromStr<Err = Message>` its place in a text column and in JSON.
+/// Gives a type with `as_str` and `FromStr<Err = Message>` its place in a text column, in JSON and in a filter. The words are
+/// all that there are, where they are a fixed set.
 macro_rules! stored_as_text {
     ($name:ty) => {
+        $crate::text::stored_as_text!($name, &[]);
+    };
+    ($name:ty, $words:expr) => {
         impl sqlx::Type<sqlx::Postgres> for $name {
             fn type_info() -> sqlx::postgres::PgTypeInfo {
                 <str as sqlx::Type<sqlx::Postgres>>::type_info()
@@ -54,12 +58,17 @@ macro_rules! stored_as_text {
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = <std::borrow::Cow<'de, str> as serde::Deserialize>::deserialize(deserializer)?;
-                text.parse().map_err(serde::de::Error::custom)
+                text.parse().map_err(|message| $crate::text::unreadable(&text, &message, $words))
             }
         }
     };
 }
 pub(crate) use stored_as_text;
+
+/// Why a stored text is not one of a type's: it is none of these words, or what the message says.
+pub(crate) fn unreadable<E: serde::de::Error>(text: &str, message: &Message, words: &'static [&'static str]) -> E {
+    if words.is_empty() { E::custom(message) } else { E::unknown_variant(text, words) }
+}
 
 /// Makes a type of a fixed set of words: how it is stored, how both languages write it, how a page calls it.
 macro_rules! word_set {
@@ -102,7 +111,7 @@ macro_rules! word_set {
             }
         }
 
-        $crate::text::stored_as_text!($name);
+        $crate::text::stored_as_text!($name, &[$($code),*]);
     };
 }
 pub(crate) use word_set;

@@ -46,7 +46,6 @@ error-priority = "{ $value }" is not a priority; write core, normal or low.
 error-status = "{ $value }" is not a status; write active or ended.
 error-deadline-kind = "{ $value }" is not a kind of deadline; write expiry or cancel_by.
 error-deadline-closed = "{ $value }" is not a reason; write renewed, ended, voided, withdrawn or done.
-error-deadline-state = "{ $value }" is not a state; write open, closed or all.
 error-term-days = The last day { $ends_on } is before the first day { $starts_on }; check both.
 error-term-currency = A price needs its currency: write a code like CNY or USD.
 error-term-overlap = Another term of this environment covers some of these days; terms may not overlap.

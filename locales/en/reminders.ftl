@@ -140,7 +140,6 @@ due-may-be-renewed = may be renewed already: record the new term
 due-renews-without-notice = renews itself unless notice is given
 due-will-renew = renews itself at the end of the term
 due-notice-lapses = the time to give notice passes
-error-due-window = "{ $value }" is not a span of dates; choose one of those on the page.
 error-cursor = This is not a place in the list; open the list again.
 
 # ---- reminders

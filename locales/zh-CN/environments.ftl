@@ -46,7 +46,6 @@ error-priority = 没有“{ $value }”这种优先级，要写 核心、普通 
 error-status = 没有“{ $value }”这种状态，要写 使用中 或 已退租。
 error-deadline-kind = 没有“{ $value }”这类关键日期，要写 expiry 或 cancel_by。
 error-deadline-closed = 没有“{ $value }”这种原因，要写 renewed、ended、voided、withdrawn 或 done。
-error-deadline-state = 没有“{ $value }”这种状态，要写 open、closed 或 all。
 error-term-days = 到期日 { $ends_on } 早于开始日 { $starts_on }，请核对这两个日期。
 error-term-currency = 写了单价就要写币种，如 CNY 或 USD。
 error-term-overlap = 这个环境的另一个租期已包含其中几天，租期不能重叠。

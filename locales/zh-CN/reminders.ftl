@@ -119,7 +119,6 @@ due-may-be-renewed = 服务商可能已自动续费，请登记新的租期
 due-renews-without-notice = 不通知就会自动续费
 due-will-renew = 到期自动续费
 due-notice-lapses = 错过通知期
-error-due-window = “{ $value }”不是可选的日期范围，请从页面上选。
 error-cursor = 列表里没有这个位置，重新打开列表。
 
 # ---- 提醒

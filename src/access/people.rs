@@ -7,6 +7,7 @@ use sqlx::PgConnection;
 use super::user::{self, Right};
 use crate::actor::Role;
 use crate::error::Result;
+use crate::filter::one_of;
 use crate::ids::{PersonId, UserId};
 use crate::limits;
 use crate::table::{Cell, Column, Table};
@@ -127,8 +128,9 @@ pub async fn counts(read: &mut Read) -> Result<(i64, i64)> {
 }
 
 async fn select(connection: &mut PgConnection, filter: &PeopleFilter, most: Option<i64>) -> Result<Vec<PersonRow>> {
-    let filled =
-        |text: &Option<String>| text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
+    let words = filter.q.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let roles: Vec<&str> = Role::ALL.into_iter().map(Role::code).chain(["none"]).collect();
+    let role = one_of("role", filter.role.as_deref(), &roles)?;
     Ok(sqlx::query_as!(
         PersonRow,
         r#"select p.id as "id: PersonId", p.name, p.email, p.locale, p.zone, p.created_at, u.id as "user_id?: UserId",
@@ -138,8 +140,8 @@ async fn select(connection: &mut PgConnection, filter: &PeopleFilter, most: Opti
              and ($2::text is null or u.role = $2 or ($2 = 'none' and u.id is null))
              and ($3::bigint is null or (p.name, p.id) > (select name, id from person where id = $3))
            order by p.name, p.id limit $4"#,
-        filled(&filter.q),
-        filled(&filter.role),
+        words,
+        role,
         filter.after,
         most,
     )

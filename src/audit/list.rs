@@ -9,8 +9,10 @@ use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use super::entry::{Entry, FieldChange};
+use super::words::nouns;
 use crate::dates;
 use crate::error::Result;
+use crate::filter::one_of;
 use crate::tx::Read;
 
 /// Which entries a reader wants to see; the same for the page and its exports.
@@ -114,6 +116,8 @@ struct Conditions<'a> {
 impl<'a> Conditions<'a> {
     /// `None` where nothing can match.
     async fn of(read: &mut Read, filter: &'a EntryFilter) -> Result<Option<Self>> {
+        let kinds: Vec<&str> = nouns().iter().map(|(kind, _)| *kind).collect();
+        let kind = one_of("kind", filter.kind.as_deref(), &kinds)?;
         let actors = match filter.who.as_deref().map(str::trim).filter(|who| !who.is_empty()) {
             Some(who) => Some(actors(read, who).await?),
             None => None,
@@ -125,7 +129,7 @@ impl<'a> Conditions<'a> {
         let day = |date: NaiveDate| dates::local_instant(date, chrono::NaiveTime::MIN, zone);
         Ok(Some(Self {
             filter,
-            kind: filter.kind.as_deref().filter(|kind| !kind.is_empty()),
+            kind,
             actors,
             from: filter.from.map(day),
             to: filter.to.and_then(|date| date.succ_opt()).map(day),

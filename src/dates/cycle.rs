@@ -179,7 +179,7 @@ impl fmt::Display for Renewal {
     }
 }
 
-stored_as_text!(Renewal);
+stored_as_text!(Renewal, &["automatic", "on_request", "never"]);
 
 /// How long before the last day notice must be given. Never nothing: no notice is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use crate::actor::Permission;
 use crate::audit::{Change, Object};
 use crate::error::{Error, Result};
+use crate::filter::one_of;
 use crate::ids::{EnvironmentId, ProjectId};
 use crate::locale::Message;
 use crate::text::excerpt;
@@ -171,11 +172,9 @@ macro_rules! delivery_row {
 
 /// The deliveries that match, newest first, at most `limit`.
 pub async fn list(read: &mut Read, filter: &DeliveryFilter, limit: i64) -> Result<Vec<DeliveryRow>> {
-    let state = match filter.state.as_deref() {
-        None | Some("failed") => None,
-        Some(state) => Some(state.parse::<State>().map_err(|message| Error::invalid("state", message))?),
-    };
-    let failed = filter.state.as_deref() == Some("failed");
+    let words: Vec<&str> = State::ALL.into_iter().map(State::as_str).chain(["failed"]).collect();
+    let asked = one_of("state", filter.state.as_deref(), &words)?;
+    let (state, failed) = (asked.filter(|state| *state != "failed"), asked == Some("failed"));
     let rows = select_delivery!(
         "where ($1::text is null or case when v.state = 'pending' and v.reply = 'outbox' then 'outbox' else v.state end = $1)
            and (not $2 or v.state in ('bounced', 'dead'))
@@ -184,7 +183,7 @@ pub async fn list(read: &mut Read, filter: &DeliveryFilter, limit: i64) -> Resul
            and ($5::bigint is null or v.person_id = $5)
            and ($6::uuid is null or (v.created_at, v.id) < ((select b.created_at from delivery b where b.id = $6), $6))
          order by v.created_at desc, v.id desc limit $7",
-        state.map(State::as_str),
+        state,
         failed,
         filter.project,
         filter.environment,

@@ -8,11 +8,11 @@ use super::reminder::parse_cursor;
 use crate::actor::Actor;
 use crate::dates::{Renewal, days_left};
 use crate::deadline::Kind;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::filter::{Whose, one_of};
 use crate::ids::{DeadlineId, EnvironmentId, ProjectId};
 use crate::locale::Message;
 use crate::table::{Cell, Column, Table};
-use crate::text::excerpt;
 use crate::tx::Read;
 
 /// Which dates are shown.
@@ -75,8 +75,8 @@ impl Window {
 pub struct DueFilter {
     /// One of [`Window`]'s words.
     pub within: Option<String>,
-    /// `mine`: what the reader owns, checks or is copied on.
-    pub whose: Option<String>,
+    /// Whose they are.
+    pub whose: Whose,
     /// One project.
     pub project: Option<i64>,
     /// The page after this place.
@@ -86,14 +86,16 @@ pub struct DueFilter {
 impl DueFilter {
     /// The window that is asked for.
     pub fn window(&self) -> Result<Window> {
-        let Some(asked) = self.within.as_deref() else { return Ok(Window::default()) };
-        let refuse = || Error::invalid("within", Message::new("error-due-window").with("value", excerpt(asked)));
-        Window::ALL.into_iter().find(|window| window.as_str() == asked).ok_or_else(refuse)
+        let words = Window::ALL.map(Window::as_str);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let asked = one_of("within", self.within.as_deref(), &words)?;
+        let window = asked.and_then(|asked| Window::ALL.into_iter().find(|window| window.as_str() == asked));
+        Ok(window.unwrap_or_default())
     }
 
     /// Whether only the reader's own are shown.
     pub fn mine(&self) -> bool {
-        self.whose.as_deref() == Some("mine")
+        self.whose == Whose::Mine
     }
 }
 
@@ -360,6 +362,7 @@ pub fn batches(read: Read, actor: Actor, filter: DueFilter) -> impl Stream<Item 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
 
     #[test]
     fn programs_rely_on_these_columns() {

@@ -14,7 +14,7 @@ use crate::deadlines::delivery_list::{self, DeliveryDetail, DeliveryFilter, Deli
 use crate::deadlines::due::{self, DueFilter, DueRow, Window};
 use crate::deadlines::reminder::{self, ReminderFilter, ReminderRow, Standing};
 use crate::error::{Error, Result};
-use crate::jobs::{self, Job, JobRun, RunFilter, RunReport, SKIPPED};
+use crate::jobs::{self, Job, JobRun, RunFilter, RunReport, SKIPPED, What};
 use crate::limits;
 use crate::locale::Message;
 use crate::mail::Mailer;
@@ -277,7 +277,7 @@ impl JobList {
     }
 
     fn busy(&self) -> bool {
-        self.filter.what.as_deref() == Some("busy")
+        self.filter.what == What::Busy
     }
 
     /// Why what called for an act was left, one reason after the other.

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::plan::{self, told_until};
 use crate::deadline::Kind;
 use crate::error::{Error, Result};
+use crate::filter::one_of;
 use crate::ids::{EnvironmentId, ReminderId};
 use crate::limits;
 use crate::locale::Message;
@@ -280,10 +281,7 @@ pub(super) fn parse_cursor(cursor: &str) -> Result<(NaiveDate, i64)> {
 
 /// The reminders that match, the earliest due first, at most `limit`; the next chunk begins after `filter.after`.
 pub async fn list(read: &mut Read, filter: &ReminderFilter, limit: i64) -> Result<Vec<ReminderRow>> {
-    let standing = match filter.state.as_deref() {
-        Some(state) => Some(state.parse::<Standing>().map_err(|message| Error::invalid("state", message))?.as_str()),
-        None => None,
-    };
+    let standing = one_of("state", filter.state.as_deref(), &Standing::ALL.map(Standing::as_str))?;
     let after = filter.after.as_deref().map(parse_cursor).transpose()?;
     let today = read.today();
     let rows = sqlx::query!(

@@ -6,8 +6,9 @@ use chrono::{DateTime, DurationRound as _, NaiveDate, TimeDelta, Utc};
 use serde::Deserialize;
 use sqlx::PgConnection;
 
-use super::{Run, RunReport};
+use super::{JOBS, Run, RunReport};
 use crate::error::Result;
+use crate::filter::one_of;
 use crate::ids::JobRunId;
 use crate::tx::Read;
 
@@ -86,14 +87,25 @@ pub(super) async fn add(run: &Run, job: &str, started_at: DateTime<Utc>, result:
     tx.commit().await
 }
 
+/// Which runs of a job are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// Every run.
+    #[default]
+    All,
+    /// Those that did something or failed.
+    Busy,
+}
+
 /// Which runs a reader wants to see.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct RunFilter {
     /// One job.
     pub job: Option<String>,
-    /// `busy`: those that did something or failed.
-    pub what: Option<String>,
+    /// All, or those that did something.
+    pub what: What,
     /// Runs before this one: the next page.
     pub before: Option<i64>,
 }
@@ -134,14 +146,15 @@ macro_rules! job_run {
 
 /// The runs that match, newest first, at most `limit`.
 pub async fn list(read: &mut Read, filter: &RunFilter, limit: i64) -> Result<Vec<JobRun>> {
-    let busy = filter.what.as_deref() == Some("busy");
+    let names: Vec<&str> = JOBS.iter().map(|job| job.name).collect();
+    let job = one_of("job", filter.job.as_deref(), &names)?;
     let rows = select_run!(
         "where ($1::text is null or job = $1) and ($2::bigint is null or id < $2)
            and (not $3 or done > 0 or failed > 0 or error is not null)
          order by id desc limit $4",
-        filter.job,
+        job,
         filter.before,
-        busy,
+        filter.what == What::Busy,
         limit
     )
     .fetch_all(read.connection())

@@ -8,6 +8,7 @@ use sqlx::PgConnection;
 
 use crate::dates::Period;
 use crate::error::{Error, Result};
+use crate::filter::one_of;
 use crate::ids::{EnvironmentId, ProjectId, ProviderId, ResourceId};
 use crate::ledger::charge::Category;
 use crate::limits;
@@ -259,11 +260,7 @@ async fn rows(read: &mut Read, filter: &ResourceFilter, limit: usize) -> Result<
         Some(text) => Some(super::filter::provider(read, text).await?),
         None => None,
     };
-    let only_unplaced = match filter.placed.as_deref() {
-        None => false,
-        Some("no") => true,
-        Some(other) => return Err(super::filter::unknown("placed", other)),
-    };
+    let only_unplaced = one_of("placed", filter.placed.as_deref(), &["no"])?.is_some();
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let ids = if only_unplaced {
         sqlx::query_scalar!(

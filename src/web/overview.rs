@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::app::App;
 use crate::error::Result;
+use crate::filter::Whose;
 use crate::locale::Message;
 use crate::mail::Mailer;
 use crate::web::page::page;
@@ -21,17 +22,6 @@ use today::{Deadlines, Due, Mails, Output, Run, Spend, State as Present, Unreach
 /// The routes of the overview.
 pub fn routes() -> Routes {
     Routes::new().get("/", Needs::SignIn, overview)
-}
-
-/// Whose work is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Whose {
-    /// Everybody's.
-    #[default]
-    All,
-    /// What the reader decides or checks.
-    Mine,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

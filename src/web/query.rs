@@ -1,11 +1,16 @@
 //! The query of a list: one struct of optional filters, the same for the page and its exports.
 
+use std::fmt;
+
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
+use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
 
 use crate::error::Error;
+use crate::filter::unknown_word;
 use crate::locale::Message;
+use crate::text::excerpt;
 
 /// A filter out of the address. An empty field is no filter; what cannot be read is said, never guessed.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +26,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
 }
 
 /// Reads a filter from `key=value` pairs: the query of a page, or `--filter` of the command line.
+///
+/// # Errors
+/// A parameter that is there twice, that the list does not know, or whose value it cannot hold; each by its name.
 pub fn from_pairs<T: DeserializeOwned>(pairs: Vec<(String, String)>) -> Result<T, Error> {
     let filled: Vec<(String, String)> = pairs.into_iter().filter(|(_, value)| !value.trim().is_empty()).collect();
     for (i, (name, _)) in filled.iter().enumerate() {
@@ -28,20 +36,135 @@ pub fn from_pairs<T: DeserializeOwned>(pairs: Vec<(String, String)>) -> Result<T
             return Err(Error::invalid(name.clone(), Message::new("error-repeated-parameter").with("name", name)));
         }
     }
-    let query: String = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&filled).finish();
-    serde_urlencoded_from(&query)
+    let parameters = filled.iter().map(|(name, value)| (name.as_str(), Parameter { name, value }));
+    T::deserialize(MapDeserializer::new(parameters)).map_err(Refusal::said)
 }
 
 fn pairs(query: &str) -> Vec<(String, String)> {
     url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
 }
 
-fn serde_urlencoded_from<T: DeserializeOwned>(query: &str) -> Result<T, Error> {
-    let uri: axum::http::Uri =
-        format!("/?{query}").parse().map_err(|_| Error::invalid("", Message::new("error-query")))?;
-    axum::extract::Query::<T>::try_from_uri(&uri)
-        .map(|query| query.0)
-        .map_err(|_| Error::invalid("", Message::new("error-query")))
+/// Why a parameter cannot be read.
+#[derive(Debug)]
+enum Refusal {
+    /// Its value; the words that it may hold, where it is one of a fixed set. The name and the value follow from where it was read.
+    Value { at: Option<(String, String)>, words: &'static [&'static str] },
+    /// The list knows only these parameters.
+    Name { name: String, known: &'static [&'static str] },
+}
+
+impl Refusal {
+    /// Notes which parameter it is about.
+    fn at(self, parameter: Parameter<'_>) -> Self {
+        match self {
+            Self::Value { words, .. } => {
+                Self::Value { at: Some((parameter.name.to_owned(), parameter.value.to_owned())), words }
+            }
+            named @ Self::Name { .. } => named,
+        }
+    }
+
+    fn said(self) -> Error {
+        match self {
+            Self::Value { at: Some((name, value)), words: [] } => {
+                let message =
+                    Message::new("error-filter-value").with("name", excerpt(&name)).with("value", excerpt(&value));
+                Error::invalid(name, message)
+            }
+            Self::Value { at: Some((name, value)), words } => unknown_word(&name, &value, words),
+            Self::Value { at: None, .. } => Error::invalid("", Message::new("error-query")),
+            Self::Name { name, known } => {
+                let message = Message::new("error-filter-name").with("name", excerpt(&name));
+                Error::invalid(name, message.with("known", known.join(", ")))
+            }
+        }
+    }
+}
+
+/// For logs; people get [`Refusal::said`].
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl serde::de::Error for Refusal {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self::Value { at: None, words: &[] }
+    }
+
+    fn unknown_variant(_: &str, words: &'static [&'static str]) -> Self {
+        Self::Value { at: None, words }
+    }
+
+    fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
+        Self::Name { name: name.to_owned(), known }
+    }
+}
+
+/// The value of a parameter, read as whatever the filter's field is.
+#[derive(Clone, Copy)]
+struct Parameter<'a> {
+    name: &'a str,
+    value: &'a str,
+}
+
+impl<'a> IntoDeserializer<'a, Refusal> for Parameter<'a> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+macro_rules! numbers {
+    ($($method:ident: $number:ty, $visit:ident;)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+            let number = self.value.trim().parse::<$number>().map_err(|_| Refusal::custom("no number").at(self))?;
+            visitor.$visit(number)
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for Parameter<'de> {
+    type Error = Refusal;
+
+    numbers! {
+        deserialize_i32: i32, visit_i32;
+        deserialize_i64: i64, visit_i64;
+        deserialize_u32: u32, visit_u32;
+        deserialize_u64: u64, visit_u64;
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        visitor.visit_borrowed_str::<Refusal>(self.value).map_err(|refusal| refusal.at(self))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        visitor.visit_some(self).map_err(|refusal| refusal.at(self))
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Refusal> {
+        visitor.visit_newtype_struct(self).map_err(|refusal| refusal.at(self))
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Refusal> {
+        let word: serde::de::value::BorrowedStrDeserializer<'de, Refusal> =
+            serde::de::value::BorrowedStrDeserializer::new(self.value.trim());
+        visitor.visit_enum(word).map_err(|refusal| refusal.at(self))
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i128 u8 u16 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
+        identifier ignored_any
+    }
 }
 
 /// The keys that a filter knows: the names of its fields.
@@ -80,18 +203,60 @@ impl<'de> serde::Deserializer<'de> for Fields<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use serde::Deserialize;
 
-    #[derive(Default, serde::Deserialize)]
-    #[serde(default)]
+    use super::*;
+    use crate::dates::Renewal;
+    use crate::filter::Whose;
+
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
     struct Filter {
         project: Option<i64>,
         #[serde(rename = "q")]
         words: Option<String>,
+        from: Option<chrono::NaiveDate>,
+        request: Option<uuid::Uuid>,
+        whose: Whose,
+        renewal: Option<Renewal>,
+    }
+
+    fn read(query: &str) -> Result<Filter, String> {
+        from_pairs(pairs(query)).map_err(|error| error.to_string())
     }
 
     #[test]
     fn the_keys_of_a_filter_are_its_fields() {
-        assert_eq!(keys::<Filter>(), ["project", "q"]);
+        assert_eq!(keys::<Filter>(), ["project", "q", "from", "request", "whose", "renewal"]);
+    }
+
+    #[test]
+    fn every_kind_of_value_is_read() {
+        let id = "018f0000-0000-7000-8000-000000000000";
+        let query = format!("project=42&q=%E7%AB%B9+a&from=2026-03-01&request={id}&whose=mine&renewal=never");
+        let filter = read(&query).unwrap();
+        assert_eq!((filter.project, filter.words.as_deref()), (Some(42), Some("竹 a")));
+        assert_eq!(filter.from.unwrap().to_string(), "2026-03-01");
+        assert_eq!(filter.request.unwrap().to_string(), id);
+        assert_eq!((filter.whose, filter.renewal), (Whose::Mine, Some(Renewal::Never)));
+        let empty = read("project=&q=&whose=").unwrap();
+        assert_eq!((empty.project, empty.words, empty.whose), (None, None, Whose::All));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused_by_the_name_of_the_parameter() {
+        let refused = |query| read(query).unwrap_err();
+        assert_eq!(refused("project=abc"), "project: The filter project cannot be \"abc\".");
+        assert_eq!(refused("from=yesterday"), "from: The filter from cannot be \"yesterday\".");
+        assert_eq!(refused("whose=x"), "whose: The filter whose cannot be \"x\"; write one of: all, mine.");
+        assert_eq!(
+            refused("renewal=x"),
+            "renewal: The filter renewal cannot be \"x\"; write one of: automatic, on_request, never."
+        );
+        assert_eq!(
+            refused("colour=red"),
+            "colour: This list has no filter \"colour\"; it has: project, q, from, request, whose, renewal."
+        );
+        assert_eq!(refused("q=a&q=b"), "q: \"q\" is there twice; give it once.");
     }
 }

@@ -58,7 +58,7 @@ async fn the_renewals_page_shows_what_ends_when_and_who_was_told() {
     );
     let wrong = browser.get("/renewals?within=8").await;
     assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert!(wrong.text().contains("不是可选的日期范围"), "{}", wrong.text());
+    assert!(wrong.text().contains("筛选项 within 不能是“8”，只能是其中之一：present, overdue, 7"), "{}", wrong.text());
 
     let file = browser.get("/renewals.json?within=all").await;
     let rows: serde_json::Value = serde_json::from_slice(&file.bytes).unwrap();
