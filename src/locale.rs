@@ -158,6 +158,17 @@ impl Message {
         self.args.push((name, value.into()));
         self
     }
+
+    /// `a, b and c`; nothing for none.
+    pub fn listed(mut items: Vec<Self>) -> Option<Self> {
+        let mut said = items.pop()?;
+        let mut key = "list-last";
+        while let Some(item) = items.pop() {
+            said = Self::new(key).with("first", item).with("rest", said);
+            key = "list-more";
+        }
+        Some(said)
+    }
 }
 
 /// For logs and for errors that pass through `std::error::Error`: the English words.

@@ -48,11 +48,15 @@ hist-user-password-changed = { $who } changed their own password
 hist-user-disabled = { $who } ended the log-in of { $thing }
 hist-user-enabled = { $who } opened the log-in of { $thing } again
 hist-environment-resumed = { $who } took { $thing } back into use
-hist-deadline-added = { $who } added a deadline to { $thing }: { $sort }, { $due_on }
-hist-deadline-moved = { $who } set the deadline of { $thing } to { $due_on }
-hist-deadline-closed = { $who } closed the deadline of { $thing } on { $due_on }: { $closed }
-hist-reminder-sent = { $who } reminded { $person } of { $thing }, { $due_on }
-hist-reminder-retried = { $who } had the reminder of { $thing } to { $person } tried again
+hist-what-expiry = expiry
+hist-what-cancel-by = notice day
+hist-date = the { $what } on { $date }
+hist-deadline-added = { $who } set the { $what } of { $thing }: { $due_on }
+hist-deadline-moved = { $who } moved the { $what } of { $thing } to { $due_on }
+hist-deadline-reopened = { $who } opened the { $what } of { $thing } on { $due_on } again
+hist-deadline-closed = { $who } closed the { $what } of { $thing } on { $due_on }: { $closed }
+hist-reminder-sent = { $who } reminded { $person } of { $dates } of { $thing }
+hist-reminder-retried = { $who } had the reminder to { $person } tried again: { $dates } of { $thing }
 
 # Columns of the file.
 hist-col-id = Entry no.

@@ -48,11 +48,15 @@ hist-user-password-changed = { $who } 改了自己的密码
 hist-user-disabled = { $who } 停用了 { $thing } 的登录账号
 hist-user-enabled = { $who } 重新启用了 { $thing } 的登录账号
 hist-environment-resumed = { $who } 恢复使用 { $thing }
-hist-deadline-added = { $who } 给 { $thing } 加了关键日期：{ $sort }，{ $due_on }
-hist-deadline-moved = { $who } 把 { $thing } 的关键日期定为 { $due_on }
-hist-deadline-closed = { $who } 关闭了 { $thing } 的关键日期 { $due_on }：{ $closed }
-hist-reminder-sent = { $who } 提醒了 { $person }：{ $thing }，{ $due_on }
-hist-reminder-retried = { $who } 让 { $thing } 发给 { $person } 的提醒重发
+hist-what-expiry = 到期日
+hist-what-cancel-by = 通知截止日
+hist-date = { $what } { $date }
+hist-deadline-added = { $who } 给 { $thing } 定下{ $what } { $due_on }
+hist-deadline-moved = { $who } 把 { $thing } 的{ $what }改为 { $due_on }
+hist-deadline-reopened = { $who } 恢复了 { $thing } 的{ $what } { $due_on }
+hist-deadline-closed = { $who } 关闭了 { $thing } 的{ $what } { $due_on }：{ $closed }
+hist-reminder-sent = { $who } 提醒了 { $person }：{ $thing } 的{ $dates }
+hist-reminder-retried = { $who } 让发给 { $person } 的提醒重发：{ $thing } 的{ $dates }
 
 # 列。
 hist-col-id = 记录号

@@ -166,9 +166,7 @@ impl Entry {
             .with("kind", Message::new(words::noun_key(&self.object_kind)))
             .with("thing", &self.object_name);
         let image = self.image();
-        // `kind` is the noun; what kind of that noun it is, the record says.
-        let sort = image.get("kind").map(plain).unwrap_or_default();
-        message = message.with("sort", words::value_words("kind", &sort, None));
+        message = message.with("what", words::what_words(&image)).with("dates", words::dates_words(&image));
         for name in words::SENTENCE_FIELDS {
             let value = image.get(name).map(plain).unwrap_or_default();
             message = message.with(name, words::value_words(name, &value, None));
@@ -241,6 +239,37 @@ mod tests {
         let entry = entry("term.renewed", &json!({ "ends_on": "2027-12-16" }));
         assert_eq!(entry.sentence(&Locale::ZhCn), "陈白露 把 竹简-预训练 续费到 2027-12-16。原因：训练还没完");
         assert_eq!(entry.sentence(&Locale::En), "陈白露 renewed 竹简-预训练 to 2027-12-16. Reason: 训练还没完");
+    }
+
+    #[test]
+    fn a_date_and_a_reminder_are_told_by_kind_and_day() {
+        let both = |action, image| {
+            let mut entry = entry(action, &image);
+            (entry.actor_name, entry.reason) = ("陈白露".into(), None);
+            (entry.sentence(&Locale::ZhCn), entry.sentence(&Locale::En))
+        };
+        let expiry = |closed: Option<&str>| json!({ "kind": "expiry", "due_on": "2026-03-31", "closed": closed });
+        let (zh, en) = both("deadline.added", expiry(None));
+        assert_eq!(zh, "陈白露 给 竹简-预训练 定下到期日 2026-03-31");
+        assert_eq!(en, "陈白露 set the expiry of 竹简-预训练: 2026-03-31");
+        let (zh, en) = both("deadline.moved", json!({ "kind": "cancel_by", "due_on": "2026-03-01" }));
+        assert_eq!(zh, "陈白露 把 竹简-预训练 的通知截止日改为 2026-03-01");
+        assert_eq!(en, "陈白露 moved the notice day of 竹简-预训练 to 2026-03-01");
+        let (zh, en) = both("deadline.closed", expiry(Some("renewed")));
+        assert_eq!(zh, "陈白露 关闭了 竹简-预训练 的到期日 2026-03-31：已续费");
+        assert_eq!(en, "陈白露 closed the expiry of 竹简-预训练 on 2026-03-31: renewed");
+        let dates = json!([{ "kind": "cancel_by", "due_on": "2026-03-01", "step": 7 },
+                           { "kind": "expiry", "due_on": "2026-03-31", "step": 30 }]);
+        let told = json!({ "person": "林小满", "due_on": "2026-03-01", "deadlines": dates });
+        let (zh, en) = both("reminder.sent", told.clone());
+        assert_eq!(zh, "陈白露 提醒了 林小满：竹简-预训练 的通知截止日 2026-03-01、到期日 2026-03-31");
+        assert_eq!(
+            en,
+            "陈白露 reminded 林小满 of the notice day on 2026-03-01 and the expiry on 2026-03-31 of 竹简-预训练"
+        );
+        let (zh, en) = both("reminder.retried", told);
+        assert_eq!(zh, "陈白露 让发给 林小满 的提醒重发：竹简-预训练 的通知截止日 2026-03-01、到期日 2026-03-31");
+        assert!(en.starts_with("陈白露 had the reminder to 林小满 tried again: the notice day on 2026-03-01"), "{en}");
     }
 
     #[test]

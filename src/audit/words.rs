@@ -1,5 +1,7 @@
 //! The words of the history: which sentence tells of which action, and what records, fields and values are called.
 
+use serde_json::Value;
+
 use crate::locale::Message;
 
 /// Fields of an image that a sentence may use as arguments.
@@ -60,13 +62,32 @@ const SENTENCES: &[(&str, &str)] = &[
     ("environment.resumed", "hist-environment-resumed"),
     ("deadline.added", "hist-deadline-added"),
     ("deadline.moved", "hist-deadline-moved"),
-    ("deadline.reopened", "hist-deadline-moved"),
+    ("deadline.reopened", "hist-deadline-reopened"),
     ("deadline.closed", "hist-deadline-closed"),
     ("reminder.sent", "hist-reminder-sent"),
     ("reminder.retried", "hist-reminder-retried"),
 ];
 
 /// The key of a noun's name.
+/// What a date is called within a sentence: of which kind the image of a deadline is.
+pub(super) fn what_words(image: &Value) -> Message {
+    match image["kind"].as_str() {
+        Some("expiry") => Message::new("hist-what-expiry"),
+        Some("cancel_by") => Message::new("hist-what-cancel-by"),
+        _ => Message::new("noun-deadline"),
+    }
+}
+
+/// The dates that an entry about a reminder tells of, each with its kind.
+pub(super) fn dates_words(image: &Value) -> Message {
+    let date = |image: &Value| {
+        let day = image["due_on"].as_str().unwrap_or_default();
+        Message::new("hist-date").with("what", what_words(image)).with("date", day)
+    };
+    let dates = image["deadlines"].as_array().map(Vec::as_slice).unwrap_or_default();
+    Message::listed(dates.iter().map(date).collect()).unwrap_or_else(|| Message::new("noun-deadline"))
+}
+
 pub(super) fn noun_key(kind: &str) -> &'static str {
     NOUNS.iter().find(|(name, _)| *name == kind).map_or("noun-thing", |(_, key)| key)
 }
@@ -299,7 +320,8 @@ mod tests {
         for key in keys {
             for locale in Locale::ALL {
                 let nothing = SENTENCE_FIELDS.iter().fold(Message::new(key), |message, name| message.with(name, ""));
-                let said = locale.say(&nothing.with("who", "").with("thing", "").with("kind", "").with("sort", ""));
+                let more = ["who", "thing", "kind", "what", "date", "dates"];
+                let said = locale.say(&more.iter().fold(nothing, |message, name| message.with(name, "")));
                 assert_ne!(said, key, "{locale}");
             }
         }

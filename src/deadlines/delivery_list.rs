@@ -265,6 +265,17 @@ pub async fn retry(tx: &mut Tx, id: Uuid) -> Result<()> {
     if !row.state.can_be_retried() {
         return Err(Error::Conflict(Message::new("error-delivery-not-failed")));
     }
+    let deadlines = sqlx::query_scalar!(
+        r#"select coalesce(jsonb_agg(jsonb_build_object('kind', d.kind, 'due_on', r.deadline_on, 'step', r.step)
+                                     order by r.deadline_on, d.kind), '[]') as "deadlines!"
+           from delivery v
+           join reminder r on r.delivery_id = case when v.escalates is null then v.id else v.escalates end
+           join deadline d on d.id = r.deadline_id
+           where v.id = $1"#,
+        id
+    )
+    .fetch_one(tx.connection())
+    .await?;
     let now = tx.now();
     sqlx::query!(
         "update delivery set state = 'pending', next_at = $2, attempts = 0, ambiguous = 0, tried_since = null where id = $1",
@@ -280,7 +291,9 @@ pub async fn retry(tx: &mut Tx, id: Uuid) -> Result<()> {
         project: row.project_id,
         shared: false,
     };
-    let after = json!({ "delivery": id, "person": row.person, "was": row.state.as_str(), "reply": row.reply });
+    let after = json!({
+        "delivery": id, "person": row.person, "was": row.state.as_str(), "reply": row.reply, "deadlines": deadlines,
+    });
     tx.record_change(Change { action: "reminder.retried", object, before: None, after }).await
 }
 
