@@ -31,6 +31,7 @@ hist-term-renewed = { $who } renewed { $thing } to { $ends_on }
 hist-environment-opened = { $who } added the environment { $thing }
 hist-environment-ended = { $who } ended { $thing }
 hist-scale-changed = { $who } changed { $thing } from { $quantity_before } to { $quantity_after }
+hist-scale-followed = { $who } set the quantity of { $thing } from { $quantity_before } to { $quantity_after }: the term from { $starts_on } has begun
 hist-bill-imported = { $who } imported the bill { $thing }: { $rows_new } new rows, { $rows_known } known
 hist-environments-imported = { $who } imported environments from { $thing }: { $rows_new } new rows, { $rows_known } known
 hist-rates-imported = { $who } imported exchange rates from { $thing }: { $rows_new } new, { $rows_known } known

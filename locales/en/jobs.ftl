@@ -1,7 +1,7 @@
 # Jobs: what each is for, what a run did.
 
 job-reminders = Plans the reminders that are due and sends them.
-job-renewals = Writes the automatic renewals of terms that are over.
+job-renewals = Writes the automatic renewals of terms that are over, and puts the quantity of terms that begin into use.
 job-sweep = Clears away ended sessions, used links, old records of runs and what broken uploads left.
 
 skipped-before-hour = before the hour of sending

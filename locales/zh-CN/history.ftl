@@ -31,6 +31,7 @@ hist-term-renewed = { $who } 把 { $thing } 续费到 { $ends_on }
 hist-environment-opened = { $who } 登记了环境 { $thing }
 hist-environment-ended = { $who } 把 { $thing } 标为退租
 hist-scale-changed = { $who } 把 { $thing } 的数量由 { $quantity_before } 改为 { $quantity_after }
+hist-scale-followed = { $who } 把 { $thing } 的数量由 { $quantity_before } 改为 { $quantity_after }：{ $starts_on } 起的租期开始了
 hist-bill-imported = { $who } 导入了账单 { $thing }：新增 { $rows_new } 行，已有 { $rows_known } 行
 hist-environments-imported = { $who } 导入了环境表 { $thing }：新增 { $rows_new } 行，已有 { $rows_known } 行
 hist-rates-imported = { $who } 导入了汇率 { $thing }：新增 { $rows_new } 条，已有 { $rows_known } 条

@@ -43,6 +43,7 @@ const SENTENCES: &[(&str, &str)] = &[
     ("environment.opened", "hist-environment-opened"),
     ("environment.ended", "hist-environment-ended"),
     ("scale.changed", "hist-scale-changed"),
+    ("scale.followed", "hist-scale-followed"),
     ("bill.imported", "hist-bill-imported"),
     ("environments.imported", "hist-environments-imported"),
     ("rates.imported", "hist-rates-imported"),
@@ -68,7 +69,6 @@ const SENTENCES: &[(&str, &str)] = &[
     ("reminder.retried", "hist-reminder-retried"),
 ];
 
-/// The key of a noun's name.
 /// What a date is called within a sentence: of which kind the image of a deadline is.
 pub(super) fn what_words(image: &Value) -> Message {
     match image["kind"].as_str() {
@@ -88,6 +88,7 @@ pub(super) fn dates_words(image: &Value) -> Message {
     Message::listed(dates.iter().map(date).collect()).unwrap_or_else(|| Message::new("noun-deadline"))
 }
 
+/// The key of a noun's name.
 pub(super) fn noun_key(kind: &str) -> &'static str {
     NOUNS.iter().find(|(name, _)| *name == kind).map_or("noun-thing", |(_, key)| key)
 }

@@ -13,6 +13,7 @@ use crate::catalog::price::Price;
 use crate::dates::{self, Cycle, Notice, Renewal};
 use crate::environments::cost::{Cost, Rent};
 use crate::environments::environment::{self, Environment, Status};
+use crate::environments::scale;
 use crate::environments::term::{self, NewTerm, Term, cycle_days};
 use crate::error::{Error, FieldError, FieldErrors, Result};
 use crate::ids::{EnvironmentId, TermId};
@@ -210,7 +211,8 @@ pub async fn renew(tx: &mut Tx, id: EnvironmentId, new: &NewRenewal) -> Result<T
     if let Some(message) = obstacle(environment.status, &last) {
         return Err(Error::Conflict(message));
     }
-    let next = new.term(&last, environment.anchor(), environment.quantity)?;
+    let quantity = scale::at_end(tx.connection(), &last).await?;
+    let next = new.term(&last, environment.anchor(), quantity)?;
     add(tx, &environment, &next).await
 }
 
@@ -249,7 +251,8 @@ pub async fn renew_automatically(tx: &mut Tx, id: EnvironmentId) -> Result<Vec<T
             break;
         }
         let next = NewRenewal::same_again(&last, environment.anchor());
-        let next = next.term(&last, environment.anchor(), environment.quantity)?;
+        let quantity = scale::at_end(tx.connection(), &last).await?;
+        let next = next.term(&last, environment.anchor(), quantity)?;
         added.push(add(tx, &environment, &next).await?);
     }
     if added.is_empty() {

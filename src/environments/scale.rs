@@ -1,18 +1,19 @@
 //! A change of an environment's quantity, with the day, before, after, who and why.
 //!
-//! The rule: a term's quantity is what it began with, and the scale history tells the rest. The environment's quantity is what
-//! is in use now: that of the last change within the present term, else the term's. Changes are told in order and not ahead
-//! of their day; a new quantity that comes with the next term is told by that term.
+//! The rule (`docs/model.md` 6): a term's quantity is what it begins with, and the scale history tells the rest. The
+//! environment's quantity is what is in use now: that of the last change within the present term, else the term's. Changes are
+//! told in order and not ahead of their day. A change also counts for the terms that were written ahead with the quantity that
+//! it replaces; one with another quantity tells that itself, and [`follow`] brings it into use on its first day.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use rust_decimal::Decimal;
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::PgConnection;
 
 use crate::actor::Permission;
 use crate::audit::Change;
 use crate::environments::environment::{self, Environment, Status};
-use crate::environments::term;
+use crate::environments::term::{self, Term};
 use crate::error::{Error, Result};
 use crate::ids::{EnvironmentId, ScaleChangeId};
 use crate::locale::Message;
@@ -72,6 +73,26 @@ pub async fn of_environment(connection: &mut PgConnection, id: EnvironmentId) ->
     Ok(changes)
 }
 
+/// The quantity at the end of a term: that of the last change since it began, else the one it began with. Asked of a term
+/// that is over only where no other has begun since.
+pub async fn at_end(connection: &mut PgConnection, term: &Term) -> Result<Decimal> {
+    let changed = sqlx::query_scalar!(
+        r#"select quantity_after as "quantity: Decimal" from scale_change
+           where environment_id = $1 and changes_on >= $2 order by changes_on desc, id desc limit 1"#,
+        term.environment_id.0,
+        term.starts_on
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(changed.unwrap_or(term.quantity))
+}
+
+/// The terms into which a change is carried on: those that begin after its day and were written with the quantity that it
+/// replaces, up to the first that says another. `terms` are the whole chain, first to last.
+fn carried_into(terms: &[Term], changes_on: NaiveDate, replaced: Decimal) -> impl Iterator<Item = &Term> {
+    terms.iter().filter(move |term| term.starts_on > changes_on).take_while(move |term| term.quantity == replaced)
+}
+
 /// Records a change of quantity.
 pub async fn record(tx: &mut Tx, id: EnvironmentId, new: &NewScaleChange) -> Result<Environment> {
     let before = environment::get(tx.connection(), id).await?;
@@ -101,10 +122,54 @@ pub async fn record(tx: &mut Tx, id: EnvironmentId, new: &NewScaleChange) -> Res
     .execute(tx.connection())
     .await?;
     sqlx::query!("update environment set version = version + 1 where id = $1", id.0).execute(tx.connection()).await?;
+    let terms = term::of_environment(tx.connection(), id).await?;
+    for term in carried_into(&terms, new.changes_on, before.quantity) {
+        term::resize(tx, term, new.quantity).await?;
+    }
     term::follow(tx, id).await?;
     let after = environment::get(tx.connection(), id).await?;
-    tx.record_change(change(&before, &after, new)?).await?;
+    let change = change("scale.changed", &before, &after, &json!({ "changes_on": new.changes_on }))?;
+    tx.record_change(change).await?;
     Ok(after)
+}
+
+/// The environments in use whose quantity is not the one that their present term says: a term that was written ahead has begun.
+pub async fn due(connection: &mut PgConnection, today: NaiveDate) -> Result<Vec<EnvironmentId>> {
+    // The present term is the one that `term::present` finds: terms do not overlap, so it is the last that began, else the first.
+    let due = sqlx::query_scalar!(
+        r#"select e.id as "id: EnvironmentId" from environment e
+           join lateral (select starts_on, quantity from term where environment_id = e.id
+                         order by starts_on <= $1 desc, abs(starts_on - $1) limit 1) t on true
+           where e.status = 'active' and e.quantity <> coalesce(
+               (select quantity_after from scale_change where environment_id = e.id and changes_on >= t.starts_on
+                order by changes_on desc, id desc limit 1), t.quantity)
+           order by e.id"#,
+        today
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(due)
+}
+
+/// Brings the quantity in use to the one that the present term says; nothing is recorded where it is that already.
+pub async fn follow(tx: &mut Tx, id: EnvironmentId) -> Result<()> {
+    let before = environment::lock(tx, id).await?;
+    let terms = term::of_environment(tx.connection(), id).await?;
+    let Some(present) = term::present(&terms, tx.today()).filter(|_| before.status == Status::Active) else {
+        tx.unchanged();
+        return Ok(());
+    };
+    let quantity = at_end(tx.connection(), present).await?;
+    if quantity == before.quantity {
+        tx.unchanged();
+        return Ok(());
+    }
+    sqlx::query!("update environment set quantity = $2 where id = $1", id.0, quantity as _)
+        .execute(tx.connection())
+        .await?;
+    let after = environment::get(tx.connection(), id).await?;
+    let change = change("scale.followed", &before, &after, &json!({ "starts_on": present.starts_on }))?;
+    tx.record_change(change).await
 }
 
 async fn check(tx: &mut Tx, environment: &Environment, new: &NewScaleChange) -> Result<()> {
@@ -123,15 +188,64 @@ async fn check(tx: &mut Tx, environment: &Environment, new: &NewScaleChange) -> 
 }
 
 /// One entry: it is the environment's quantity that changed; the numbers of the change stand beside its image.
-fn change(before: &Environment, after: &Environment, new: &NewScaleChange) -> Result<Change> {
-    let mut change = Change::of("scale.changed", Some(before), after)?;
-    let facts = json!({
-        "changes_on": new.changes_on, "quantity_before": before.quantity, "quantity_after": after.quantity,
-    });
+fn change(action: &'static str, before: &Environment, after: &Environment, facts: &Value) -> Result<Change> {
+    let mut change = Change::of(action, Some(before), after)?;
+    let numbers = json!({ "quantity_before": before.quantity, "quantity_after": after.quantity });
     for image in change.before.iter_mut().chain([&mut change.after]) {
-        if let (Some(image), Some(facts)) = (image.as_object_mut(), facts.as_object()) {
-            image.extend(facts.clone());
+        for more in [facts, &numbers] {
+            if let (Some(image), Some(more)) = (image.as_object_mut(), more.as_object()) {
+                image.extend(more.clone());
+            }
         }
     }
     Ok(change)
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+    use crate::dates::{Cycle, Renewal, parse_date};
+    use crate::ids::{ProjectId, TermId};
+
+    fn term(starts_on: &str, quantity: i64) -> Term {
+        Term {
+            id: TermId(1),
+            project_id: ProjectId(1),
+            environment_id: EnvironmentId(1),
+            environment: String::new(),
+            number: 1,
+            starts_on: parse_date(starts_on).unwrap(),
+            ends_on: None,
+            cycle: Cycle::MONTHLY,
+            renewal: Renewal::OnRequest,
+            notice_months: 0,
+            notice_days: 0,
+            quantity: quantity.into(),
+            price: None,
+            currency: None,
+            version: 1,
+            created_at: DateTime::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn a_change_goes_on_into_later_terms_up_to_the_first_that_says_another_quantity() {
+        let terms = [
+            term("2026-01-01", 4),
+            term("2026-02-01", 4),
+            term("2026-03-01", 4),
+            term("2026-04-01", 8),
+            term("2026-05-01", 4),
+        ];
+        let into = |day: &str, replaced: i64| -> Vec<String> {
+            let day = parse_date(day).unwrap();
+            carried_into(&terms, day, replaced.into()).map(|term| term.starts_on.to_string()).collect()
+        };
+        assert_eq!(into("2026-01-20", 4), ["2026-02-01", "2026-03-01"]);
+        assert_eq!(into("2026-02-01", 4), ["2026-03-01"], "the term of the day itself keeps what it began with");
+        assert_eq!(into("2026-01-20", 6), Vec::<String>::new());
+        assert_eq!(into("2026-05-09", 4), Vec::<String>::new());
+    }
 }

@@ -15,6 +15,7 @@ use crate::audit::Audited;
 use crate::dates::{self, Cycle, Notice, Renewal};
 use crate::deadline::{self, Closed, Kind};
 use crate::environments::environment::{self, Status};
+use crate::environments::scale;
 use crate::error::{Error, FieldErrors, OnConstraint as _, Result};
 use crate::ids::{EnvironmentId, ProjectId, TermId};
 use crate::locale::Message;
@@ -311,6 +312,15 @@ pub(super) async fn cut(tx: &mut Tx, before: &Term, ends_on: NaiveDate) -> Resul
     tx.record("term.changed", Some(before), &after).await
 }
 
+/// Gives a term that has not begun another quantity.
+pub(super) async fn resize(tx: &mut Tx, before: &Term, quantity: Decimal) -> Result<()> {
+    sqlx::query!("update term set quantity = $2, version = version + 1 where id = $1", before.id.0, quantity as _)
+        .execute(tx.connection())
+        .await?;
+    let after = get(tx.connection(), before.id).await?;
+    tx.record("term.changed", Some(before), &after).await
+}
+
 /// Numbers the terms of an environment by their days, after one was added before others.
 pub(super) async fn renumber(tx: &mut Tx, id: EnvironmentId) -> Result<()> {
     // In two steps, because a number may not be there twice even for a moment.
@@ -331,18 +341,13 @@ pub(super) async fn follow(tx: &mut Tx, id: EnvironmentId) -> Result<()> {
     let terms = of_environment(tx.connection(), id).await?;
     let Some(first) = terms.first() else { return Err(Error::internal("an environment without a term")) };
     let anchor = dates::anchor_day(first.starts_on, first.ends_on, first.cycle);
-    let today = tx.today();
-    let quantity = present(&terms, today).map_or(first.quantity, |term| term.quantity);
-    let since = present(&terms, today).map_or(first.starts_on, |term| term.starts_on);
-    // A change of quantity within the present term rules; before it, the term's own quantity does.
+    let present = present(&terms, tx.today()).unwrap_or(first);
+    let quantity = scale::at_end(tx.connection(), present).await?;
     sqlx::query!(
-        "update environment set anchor_day = $2, quantity = coalesce(
-             (select quantity_after from scale_change where environment_id = $1 and changes_on >= $4
-              order by changes_on desc, id desc limit 1), $3) where id = $1",
+        "update environment set anchor_day = $2, quantity = $3 where id = $1",
         id.0,
         i32::try_from(anchor).unwrap_or(1),
         quantity as _,
-        since,
     )
     .execute(tx.connection())
     .await?;

@@ -16,6 +16,7 @@ use crate::dates::{self, Renewal};
 use crate::environments::cost::Rent;
 use crate::environments::environment::{self, Environment, Status};
 use crate::environments::renewal::{self, NewRenewal, Preview, Until};
+use crate::environments::scale;
 use crate::environments::term::{self, Term};
 use crate::error::{Error, FieldErrors, Result};
 use crate::ids::EnvironmentId;
@@ -138,7 +139,8 @@ async fn form(
 
 async fn preview(read: &mut Read, environment: &Environment, last: &Term, fields: &Fields) -> Result<Option<Preview>> {
     let new = NewRenewal::parse(&|name| fields.get(name))?;
-    let term = new.term(last, environment.anchor(), environment.quantity)?;
+    let quantity = scale::at_end(read.connection(), last).await?;
+    let term = new.term(last, environment.anchor(), quantity)?;
     let prices = price::of_tier(read.connection(), environment.tier_id).await?;
     let rent = Rent {
         cycle: term.cycle,

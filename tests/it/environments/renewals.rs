@@ -152,3 +152,123 @@ async fn a_change_of_quantity_is_kept_with_before_after_who_and_why() {
     let next = renew(&app, environment.id, Until::Day(day("2026-06-30"))).await.unwrap();
     assert_eq!(next.quantity, 6.into(), "a renewal goes on with what is in use");
 }
+
+async fn quantity(app: &TestApp, id: EnvironmentId) -> i64 {
+    let mut read = app.read().await;
+    i64::try_from(environment::get(read.connection(), id).await.unwrap().quantity).unwrap()
+}
+
+/// The quantities with which the terms begin, first to last.
+async fn quantities(app: &TestApp, id: EnvironmentId) -> Vec<i64> {
+    let mut read = app.read().await;
+    let terms = term::of_environment(read.connection(), id).await.unwrap();
+    terms.into_iter().map(|term| i64::try_from(term.quantity).unwrap()).collect()
+}
+
+/// Edits the last term: it begins with another quantity.
+async fn plan_quantity(app: &TestApp, id: EnvironmentId, quantity: i64) {
+    let mut tx = app.write().await;
+    let last = term::last(tx.connection(), id).await.unwrap();
+    let new = NewTerm { quantity: quantity.into(), ..last.facts() };
+    term::change(&mut tx, last.id, last.version, &new).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+/// How many things the job did and failed to do.
+async fn book(app: &TestApp, as_of: Option<&str>) -> (i64, i64) {
+    let report = jobs::run(&app.app, jobs::find("renewals").unwrap(), as_of.map(day)).await.unwrap();
+    (report.done, report.failed)
+}
+
+fn march(renewal: Renewal) -> NewTerm {
+    let days = NewTerm::between(day("2026-03-01"), Some(day("2026-03-31")));
+    NewTerm { cycle: Cycle::MONTHLY, renewal, ..days }
+}
+
+// A term that was written ahead with another quantity brings it into use on its first day, through the job, once.
+#[tokio::test]
+async fn a_term_written_ahead_brings_its_quantity_into_use_on_its_first_day() {
+    let app = TestApp::new().await;
+    let id = app.open_environment_with("竹简-预训练", march(Renewal::OnRequest)).await.id;
+    renew(&app, id, Until::Cycles(1)).await.unwrap();
+    plan_quantity(&app, id, 8).await;
+    app.go_to("2026-03-31");
+    assert_eq!((book(&app, None).await, quantity(&app, id).await), ((0, 0), 1), "not before its day");
+
+    // As if it were that day; the true day then counts again.
+    assert_eq!((book(&app, Some("2026-04-01")).await, quantity(&app, id).await), ((1, 0), 8));
+    assert_eq!(app.history().await[0].as_of, Some(day("2026-04-01")));
+    assert_eq!((book(&app, None).await, quantity(&app, id).await), ((1, 0), 1));
+
+    app.go_to("2026-04-01");
+    let before = app.history().await.len();
+    for done in [1, 0, 0] {
+        assert_eq!((book(&app, None).await, quantity(&app, id).await), ((done, 0), 8));
+    }
+    assert_eq!(book(&app, Some("2026-03-20")).await, (0, 0), "a day that is past changes nothing of today");
+    let history = app.history().await;
+    assert_eq!(history.len(), before + 1, "one act, one entry");
+    assert_eq!((history[0].action.as_str(), history[0].actor_name.as_str()), ("scale.followed", "system: renewals"));
+    assert_eq!(
+        history[0].sentence(&Locale::En),
+        "The job renewals set the quantity of 竹简-预训练 from 1 to 8: the term from 2026-04-01 has begun"
+    );
+    let read = |change: &rentroll::audit::FieldChange| (change.before.clone(), change.after.clone());
+    let change = history[0].changes().iter().find(|change| change.field == "quantity").map(read);
+    assert_eq!(change, Some(("1".to_owned(), "8".to_owned())));
+}
+
+// What has ended is not brought up to anything.
+#[tokio::test]
+async fn a_quantity_follows_only_what_is_in_use() {
+    let app = TestApp::new().await;
+    let id = app.open_environment_with("竹简-预训练", march(Renewal::OnRequest)).await.id;
+    renew(&app, id, Until::Cycles(1)).await.unwrap();
+    plan_quantity(&app, id, 8).await;
+    let mut tx = app.write().await;
+    let version = environment::get(tx.connection(), id).await.unwrap().version;
+    environment::end(&mut tx, id, version, day("2026-03-20")).await.unwrap();
+    tx.commit().await.unwrap();
+    app.go_to("2026-04-02");
+    assert_eq!((book(&app, None).await, quantity(&app, id).await), ((0, 0), 1));
+}
+
+// The rule of docs/model.md 6: a change goes on into terms written ahead, up to the first that says another quantity.
+#[tokio::test]
+async fn a_change_of_quantity_goes_on_into_terms_written_ahead() {
+    let app = TestApp::new().await;
+    let id = app.open_environment_with("竹简-预训练", march(Renewal::OnRequest)).await.id;
+    for _ in 0..3 {
+        renew(&app, id, Until::Cycles(1)).await.unwrap();
+    }
+    plan_quantity(&app, id, 8).await;
+    let before = app.actions().await.len();
+    resize(&app, id, "2026-03-10", 4).await.unwrap();
+    assert_eq!(quantities(&app, id).await, [1, 4, 4, 8]);
+    assert_eq!(quantity(&app, id).await, 4);
+    assert_eq!(app.actions().await[before..], ["term.changed", "term.changed", "scale.changed"]);
+    // A second change replaces the first one there too.
+    resize(&app, id, "2026-03-12", 6).await.unwrap();
+    assert_eq!(quantities(&app, id).await, [1, 6, 6, 8]);
+    // What is written after the last term goes on with the last term's quantity, not with today's.
+    assert_eq!(renew(&app, id, Until::Cycles(1)).await.unwrap().quantity, 8.into());
+    for (today, in_use) in [("2026-04-10", 6), ("2026-05-10", 6), ("2026-06-10", 8)] {
+        app.go_to(today);
+        book(&app, None).await;
+        assert_eq!(quantity(&app, id).await, in_use, "{today}");
+    }
+}
+
+// After downtime: what was written ahead began and ended meanwhile, and the renewals that are missing go on from it.
+#[tokio::test]
+async fn missing_renewals_go_on_with_the_quantity_of_the_term_before_them() {
+    let app = TestApp::new().await;
+    let id = app.open_environment_with("竹简-预训练", march(Renewal::Automatic)).await.id;
+    renew(&app, id, Until::Cycles(1)).await.unwrap();
+    plan_quantity(&app, id, 8).await;
+    app.go_to("2026-06-10");
+    assert_eq!(book(&app, None).await, (1, 0));
+    assert_eq!(quantities(&app, id).await, [1, 8, 8, 8]);
+    assert_eq!(quantity(&app, id).await, 8);
+    assert_eq!(book(&app, None).await, (0, 0));
+}
