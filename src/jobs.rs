@@ -35,19 +35,20 @@ pub struct Job {
     work: fn(Run) -> BoxFuture<'static, Result<RunReport>>,
 }
 
-/// All of them.
+/// All of them. Neighbours of the same interval run one after the other: what renewed itself while the program was down is
+/// booked before reminders are planned.
 pub const JOBS: &[Job] = &[
-    Job {
-        name: "reminders",
-        every: Duration::from_mins(1),
-        why: "job-reminders",
-        work: |run| Box::pin(round::run(run)),
-    },
     Job {
         name: "renewals",
         every: Duration::from_mins(1),
         why: "job-renewals",
         work: |run| Box::pin(renewals::renew(run)),
+    },
+    Job {
+        name: "reminders",
+        every: Duration::from_mins(1),
+        why: "job-reminders",
+        work: |run| Box::pin(round::run(run)),
     },
     Job { name: "sweep", every: Duration::from_hours(1), why: "job-sweep", work: |run| Box::pin(sweep::sweep(run)) },
 ];
@@ -132,27 +133,33 @@ async fn run_until(app: &App, job: &Job, as_of: Option<NaiveDate>, stop: Cancell
 /// Runs every job at its time until `stop`. Outlives failures, panics and outages of the database; a late tick comes late
 /// and not twice. At `stop` a running job may finish its step.
 pub async fn ticker(app: App, stop: CancellationToken) {
-    let mut jobs = JoinSet::new();
-    for job in JOBS {
-        jobs.spawn(tick(app.clone(), job, stop.clone()));
+    let mut rows = JoinSet::new();
+    for row in JOBS.chunk_by(|one, next| one.every == next.every) {
+        rows.spawn(tick(app.clone(), row, stop.clone()));
     }
-    jobs.join_all().await;
+    rows.join_all().await;
 }
 
-async fn tick(app: App, job: &'static Job, stop: CancellationToken) {
-    let mut interval = tokio::time::interval(job.every);
+/// Runs jobs of the same interval at their time, each after the one before it, however that ended.
+async fn tick(app: App, row: &'static [Job], stop: CancellationToken) {
+    let mut interval = tokio::time::interval(row[0].every);
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
             _ = interval.tick() => {}
         }
-        // A task of its own, so that a panic ends this run and not the ticker.
-        let (app, inner) = (app.clone(), stop.clone());
-        let mut task = tokio::spawn(async move { run_until(&app, job, None, inner).await });
-        tokio::select! {
-            ended = &mut task => log(job, ended),
-            () = out_of_time(&stop) => abandon(&task),
+        for job in row {
+            if stop.is_cancelled() {
+                return;
+            }
+            // A task of its own, so that a panic ends this run and not the ticker.
+            let (app, inner) = (app.clone(), stop.clone());
+            let mut task = tokio::spawn(async move { run_until(&app, job, None, inner).await });
+            tokio::select! {
+                ended = &mut task => log(job, ended),
+                () = out_of_time(&stop) => abandon(&task),
+            }
         }
     }
 }

@@ -11,6 +11,7 @@
 //! * A deadline that is made or moved **inside** its window is told at once: the latest step already past is planned with
 //!   the day of planning as its due date, so it is not called late. A step that falls due during downtime keeps its own
 //!   due date and is called late.
+//! * A term that renews itself is told up to its last day: what comes after it is the next term, which the job `renewals` books.
 //! * Nothing goes out for a closed deadline (ended, voided, renewed, decided and done), and nothing after the eight weeks,
 //!   except to somebody who never got a single reminder of a planned date: then the last one, once.
 
@@ -29,10 +30,20 @@ pub struct Deadline {
     pub on: NaiveDate,
     /// Nothing has to be done any more: ended, voided, renewed, done.
     pub closed: bool,
+    /// The last day of its term, where the term then renews itself: after it there is nothing to tell, whether the next term is
+    /// booked yet or not.
+    pub renews_after: Option<NaiveDate>,
     /// The rule that holds for it.
     pub steps: Steps,
     /// Who is told.
     pub recipients: BTreeSet<PersonId>,
+}
+
+impl Deadline {
+    /// Whether there can still be something to tell on this day.
+    fn is_told_on(&self, day: NaiveDate) -> bool {
+        !self.closed && self.renews_after.is_none_or(|last| day <= last)
+    }
 }
 
 /// A stored reminder of one deadline.
@@ -111,7 +122,8 @@ fn day(deadline_on: NaiveDate, step: i32) -> NaiveDate {
 /// somebody who has been told nothing of this date yet, so that a changed rule does not send a burst of mail. A withdrawn
 /// one (date moved away and back, end taken back) is armed again. When the eight weeks are over, nothing is added.
 pub fn planned(deadline: &Deadline, today: NaiveDate, existing: &[Reminder]) -> Plan {
-    let wanted = if deadline.closed { Vec::new() } else { due_dates(deadline.on, &deadline.steps) };
+    let mut wanted = due_dates(deadline.on, &deadline.steps);
+    wanted.retain(|(_, due_on)| deadline.is_told_on((*due_on).max(today)));
     let by_key: BTreeMap<Key, &Reminder> = existing.iter().map(|reminder| (reminder.key(), reminder)).collect();
     let is_wanted = |key: &Key| {
         key.on == deadline.on
@@ -229,7 +241,7 @@ pub fn state(deadline: &Deadline, reminder: &Reminder, all: &[Reminder], today: 
         return State::Settled;
     }
     let stands = |reminder: &Reminder| {
-        reminder.on == deadline.on && !deadline.closed && deadline.recipients.contains(&reminder.person)
+        reminder.on == deadline.on && deadline.is_told_on(today) && deadline.recipients.contains(&reminder.person)
     };
     if reminder.withdrawn || !stands(reminder) {
         return State::Withdrawn;

@@ -62,9 +62,10 @@ pub async fn plan(tx: &mut Tx) -> Result<Planned> {
     Ok(Planned { deadlines: row.deadlines, unreachable: row.unreachable, armed, withdrawn })
 }
 
-/// Withdraws what nobody wants any more and was not settled: moved, closed, another rule, a person no longer named.
+/// Withdraws what nobody wants any more and was not settled: moved, closed, about to renew itself, another rule, a person no
+/// longer named.
 async fn withdraw(tx: &mut Tx) -> Result<u64> {
-    let (now, steps) = (tx.now(), tx.organisation().reminder_steps.days().to_vec());
+    let (now, today, steps) = (tx.now(), tx.today(), tx.organisation().reminder_steps.days().to_vec());
     let done = sqlx::query!(
         "update reminder r set withdrawn_at = $1
          where r.withdrawn_at is null
@@ -75,12 +76,15 @@ async fn withdraw(tx: &mut Tx) -> Result<u64> {
                join environment e on e.id = d.environment_id
                join project p on p.id = e.project_id
                join environment_recipient c on c.environment_id = e.id
+               left join term t on t.id = d.term_id and t.renewal = 'automatic' and t.cycle_months is not null
                where d.id = r.deadline_id and d.due_on = r.deadline_on and c.person_id = r.person_id
                  and d.closed is null and e.status = 'active'
+                 and (t.ends_on is null or greatest(r.deadline_on - r.step, $4) <= t.ends_on)
                  and (r.step = any (coalesce(e.reminder_steps, p.reminder_steps, $2)) or r.step = any ($3)))",
         now,
         &steps as &[i32],
         &overdue_steps(),
+        today,
     )
     .execute(tx.connection())
     .await?;
@@ -107,7 +111,9 @@ async fn arm(tx: &mut Tx) -> Result<u64> {
              cross join lateral (
                  select unnest(coalesce(e.reminder_steps, p.reminder_steps, $3)) union select unnest($4::integer[])
              ) as s (step)
+             left join term t on t.id = d.term_id and t.renewal = 'automatic' and t.cycle_months is not null
              where d.closed is null and e.status = 'active' and $2 <= d.due_on + $5::integer
+               and (t.ends_on is null or greatest(d.due_on - s.step, $2) <= t.ends_on)
          )
          insert into reminder (project_id, deadline_id, deadline_on, step, person_id, due_on, created_at)
          select w.project_id, w.id, w.due_on, w.step, c.person_id, greatest(w.day, $2), $1

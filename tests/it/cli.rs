@@ -476,8 +476,9 @@ async fn the_main_job_from_the_command_line_to_the_mailbox() {
     let reminders = with_mail(&["export", "reminders", "--format", "csv-plain", "--filter", "state=sent"]).await;
     assert_eq!(reminders.out.lines().count(), 3, "{}", reminders.out);
     let listed = with_mail(&["jobs", "list", "--json"]).await.json();
-    assert_eq!(listed["jobs"][0]["name"], "reminders");
-    assert_eq!(listed["jobs"][0]["last"]["as_of"], "2026-03-18");
+    let names: Vec<&str> = listed["jobs"].as_array().unwrap().iter().map(|job| job["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["renewals", "reminders", "sweep"], "renewals come before reminders");
+    assert_eq!(listed["jobs"][1]["last"]["as_of"], "2026-03-18");
 }
 
 #[tokio::test]

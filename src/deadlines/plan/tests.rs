@@ -34,7 +34,13 @@ struct Sent {
 
 impl Desk {
     fn new(on: &str, rule: &str) -> Self {
-        let deadline = Deadline { on: date(on), closed: false, steps: steps(rule), recipients: BTreeSet::from([ANNA]) };
+        let deadline = Deadline {
+            on: date(on),
+            closed: false,
+            renews_after: None,
+            steps: steps(rule),
+            recipients: BTreeSet::from([ANNA]),
+        };
         Self { deadline, reminders: Vec::new(), sent: Vec::new() }
     }
 
@@ -108,6 +114,23 @@ fn a_day_without_a_run_is_caught_up_with_the_days_that_are_really_left() {
     desk.run_on("2026-03-18");
     assert_eq!(desk.mails(), [("2026-03-18".to_owned(), 15, true)]);
     assert_eq!(desk.sent[0].days_left, 13);
+}
+
+#[test]
+fn what_renews_itself_is_told_up_to_its_last_day_and_never_as_overdue() {
+    let mut desk = Desk::new("2026-03-31", "15;1");
+    desk.deadline.renews_after = Some(date("2026-03-31"));
+    desk.run_daily("2026-03-01", "2026-04-30");
+    assert_eq!(desk.days(), ["2026-03-16", "2026-03-30"]);
+    let mut down = Desk::new("2026-03-31", "15;1");
+    down.deadline.renews_after = Some(date("2026-03-31"));
+    down.plan(date("2026-03-01"));
+    down.run_daily("2026-04-07", "2026-04-30");
+    assert_eq!(down.days(), Vec::<String>::new(), "nothing is caught up after the end");
+    let mut notice = Desk::new("2026-03-10", "3");
+    notice.deadline.renews_after = Some(date("2026-03-31"));
+    notice.run_daily("2026-03-01", "2026-04-30");
+    assert_eq!(notice.days(), ["2026-03-07", "2026-03-11", "2026-03-18", "2026-03-25"]);
 }
 
 // case R02, case R30

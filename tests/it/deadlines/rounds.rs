@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use rentroll::dates::{Cycle, Renewal};
+use rentroll::environments::term::NewTerm;
 use rentroll::jobs::{self, RunFilter};
 use sqlx::{Connection as _, Executor as _, PgConnection};
 use tokio_util::sync::CancellationToken;
 
-use super::sql;
+use super::{day, sql};
 use crate::harness::{TestApp, remind};
 
 // case R03, check C13: three engines on one database at the same second.
@@ -134,4 +136,82 @@ async fn the_ticker_outlives_an_outage_of_the_database() {
     tokio::time::timeout(Duration::from_mins(1), sent).await.expect("the first tick sends");
     stop.cancel();
     tokio::time::timeout(Duration::from_mins(1), ticker).await.expect("the ticker ends").unwrap();
+}
+
+/// Rented month by month, renewing itself on the last day of March.
+async fn monthly(app: &TestApp) {
+    let march = NewTerm::between(day("2026-03-01"), Some(day("2026-03-31")));
+    let term = NewTerm { cycle: Cycle::MONTHLY, renewal: Renewal::Automatic, ..march };
+    app.open_environment_with("竹简-预训练", term).await;
+}
+
+/// What the mails say first.
+fn subjects(app: &TestApp) -> Vec<String> {
+    app.mails().into_iter().map(|mail| mail.subject).collect()
+}
+
+// Down for a week over an automatic renewal: by hand, and before the renewal is booked, nobody hears that it is overdue.
+#[tokio::test]
+async fn after_downtime_over_an_automatic_renewal_nobody_hears_that_it_is_overdue() {
+    let app = TestApp::new().await;
+    monthly(&app).await;
+    app.go_to("2026-03-24");
+    app.remind().await;
+    assert_eq!(app.mails().len(), 2);
+    for today in ["2026-04-01", "2026-04-07"] {
+        app.go_to(today);
+        let report = app.remind().await;
+        assert_eq!((report.matched, report.done), (0, 0), "{today}");
+    }
+    assert_eq!(app.remind_as_of("2026-04-20").await.done, 0);
+    jobs::run(&app.app, jobs::find("renewals").unwrap(), None).await.unwrap();
+    assert_eq!(app.remind().await.done, 0, "the new term ends in 23 days");
+    app.go_to("2026-04-15");
+    assert_eq!(app.remind().await.done, 2);
+    let told = subjects(&app);
+    assert!(told.iter().all(|subject| !subject.contains("已到期")), "{told:?}");
+    assert!(told[2].starts_with("【还有 15 天】"), "{told:?}");
+}
+
+// A mail that waits for its server over the renewal is taken back, and the term that renews only once a person says so is told.
+#[tokio::test]
+async fn a_mail_that_waits_over_an_automatic_renewal_is_taken_back() {
+    let app = TestApp::new().await;
+    monthly(&app).await;
+    app.open_environment("手动", "2026-03-01", Some("2026-03-31")).await;
+    app.go_to("2026-03-31");
+    let folder = app.folder().join("outbox");
+    let from = rentroll::mail::Mailbox::new("", "ledger@rentroll.example").unwrap();
+    let outbox = rentroll::mail::Mailer::Directory(rentroll::mail::Outbox { path: folder.clone(), from });
+    let waiting = app.another(outbox, None).await;
+    assert_eq!(remind(&waiting, None).await.skipped.get("outbox"), Some(&4));
+    app.go_to("2026-04-01");
+    assert_eq!(app.remind().await.done, 2);
+    assert!(subjects(&app).iter().all(|subject| subject.contains("手动")), "{:?}", subjects(&app));
+}
+
+// At start-up, and at every tick, renewals are booked before reminders are planned: the first tick tells of the new term.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_tick_books_renewals_and_then_plans_reminders() {
+    let app = TestApp::new().await;
+    monthly(&app).await;
+    app.go_to("2026-04-20");
+    let stop = CancellationToken::new();
+    let ticker = tokio::spawn(jobs::ticker(app.app.clone(), stop.clone()));
+    let mut connection = app.database.superuser().await;
+    let told = async {
+        // Asks the database, so that waiting leaves room for the ticker. A second tick comes after a minute.
+        while app.mails().len() < 2 {
+            connection.execute("select 1").await.unwrap();
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(50), told).await.expect("the first tick tells of the new term");
+    stop.cancel();
+    tokio::time::timeout(Duration::from_mins(1), ticker).await.expect("the ticker ends").unwrap();
+    assert!(subjects(&app).iter().all(|subject| subject.starts_with("【还有 10 天】")), "{:?}", subjects(&app));
+    let runs: Vec<String> = sqlx::query_scalar("select job from job_run where job <> 'sweep' order by id limit 2")
+        .fetch_all(&mut connection)
+        .await
+        .unwrap();
+    assert_eq!(runs, ["renewals", "reminders"]);
 }

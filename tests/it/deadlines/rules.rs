@@ -26,8 +26,8 @@ struct Stored {
 /// As it comes from the table: deadline, id, date, step, person, due date, withdrawn, settled, carried.
 type StoredRow = (i64, i64, NaiveDate, i32, i64, NaiveDate, bool, bool, bool);
 
-/// As it comes from the table: id, environment, date, closed, own steps.
-type DeadlineRow = (i64, i64, NaiveDate, bool, Option<Vec<i32>>);
+/// As it comes from the table: id, environment, date, closed, the last day of a term that renews itself, own steps.
+type DeadlineRow = (i64, i64, NaiveDate, bool, Option<NaiveDate>, Option<Vec<i32>>);
 
 async fn stored(connection: &mut PgConnection) -> BTreeMap<i64, Vec<Stored>> {
     let rows: Vec<StoredRow> = sqlx::query_as(
@@ -49,8 +49,9 @@ async fn stored(connection: &mut PgConnection) -> BTreeMap<i64, Vec<Stored>> {
 /// What the rules need to know of every deadline, with its environment.
 async fn deadlines(connection: &mut PgConnection, house: &Steps) -> Vec<(i64, i64, Deadline)> {
     let rows: Vec<DeadlineRow> = sqlx::query_as(
-        "select d.id, d.environment_id, d.due_on, d.closed is not null or e.status <> 'active', e.reminder_steps
-         from deadline d join environment e on e.id = d.environment_id order by d.id",
+        "select d.id, d.environment_id, d.due_on, d.closed is not null or e.status <> 'active',
+                case when t.renewal = 'automatic' and t.cycle_months is not null then t.ends_on end, e.reminder_steps
+         from deadline d join environment e on e.id = d.environment_id join term t on t.id = d.term_id order by d.id",
     )
     .fetch_all(&mut *connection)
     .await
@@ -80,12 +81,12 @@ async fn deadlines(connection: &mut PgConnection, house: &Steps) -> Vec<(i64, i6
     .unwrap();
     let persons = |ids: &[i64]| ids.iter().copied().map(PersonId).collect::<Vec<_>>();
     rows.into_iter()
-        .map(|(id, environment, on, closed, steps)| {
+        .map(|(id, environment, on, closed, renews_after, steps)| {
             let steps = steps.map_or_else(|| house.clone(), |days| Steps::try_from(days).unwrap());
             let named = named.iter().filter(|(of, _)| *of == environment).map(|(_, person)| PersonId(*person));
             let (recipients, reach) = plan::recipients(named, persons(&managers), persons(&administrators));
             assert_eq!(recipients.is_empty(), reach == Reach::Nobody);
-            (id, environment, Deadline { on, closed, steps, recipients })
+            (id, environment, Deadline { on, closed, renews_after, steps, recipients })
         })
         .collect()
 }
@@ -132,6 +133,15 @@ async fn populate(app: &TestApp, chance: &mut Chance, today: NaiveDate) {
              update deadline set due_on = '{on}', closed = {closed}
              where environment_id = (select id from environment where name = '环境 {i}');\n"
         ));
+        if chance.below(4) == 0 {
+            // A notice is days before the last day.
+            let ends_on = on + Days::new([0, 0, 10, 30][usize::try_from(chance.below(4)).unwrap()]);
+            let cycle = if chance.below(4) == 0 { "null" } else { "1" };
+            statements.push(format!(
+                "update term set renewal = 'automatic', cycle_months = {cycle}, ends_on = '{ends_on}'
+                 where environment_id = (select id from environment where name = '环境 {i}');\n"
+            ));
+        }
         for _ in 0..chance.below(8) {
             let person = 1 + chance.below(persons);
             let step: i64 = [30, 15, 14, 7, 3, 2, 1, 0, -1, -8, -15, -50][usize::try_from(chance.below(12)).unwrap()];

@@ -62,7 +62,7 @@ impl ReferenceStateMachine for World {
             .prop_map(|(ahead, steps, recipients)| {
                 let today = first_day();
                 let on = today + TimeDelta::days(ahead);
-                let deadline = Deadline { on, closed: false, steps, recipients };
+                let deadline = Deadline { on, closed: false, renews_after: None, steps, recipients };
                 Self { today, deadline, changed_on: today, ran: false }
             })
             .boxed()
@@ -192,7 +192,7 @@ fn never_early_and_never_wrong(desk: &Desk) {
 /// After a run that could send: the last mails went to recipients of an open deadline; whoever is due has been told; and
 /// every step that fell due since the facts last changed was sent, or a later one was.
 fn never_silent(desk: &Desk, world: &World) {
-    let Deadline { on, closed, steps, recipients } = &world.deadline;
+    let Deadline { on, closed, steps, recipients, .. } = &world.deadline;
     for sent in desk.sent.iter().filter(|sent| sent.today == world.today && world.today > world.changed_on) {
         assert!(!closed && recipients.contains(&sent.key.person) && sent.key.on == *on, "not wanted: {sent:?}");
         let in_rule = due_dates(*on, steps).iter().any(|(step, _)| *step == sent.key.step);
