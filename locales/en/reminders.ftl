@@ -1,27 +1,34 @@
 # Reminders: what the mails say, and the pages about what ends when and which mails went out.
 
-# ---- the mail's subject
-reminder-subject-expiry = [{ $n ->
-    [one] 1 day
-   *[other] { $n } days
- }] { $environment } ends: decide by { $date }
+# ---- the mail's subject: what has to be done, which depends on how the term is renewed
+reminder-subject-expiry = [{ reminder-days }] { $environment } { $renewal ->
+    [automatic] ends { $date } and renews itself
+    [never] ends { $date } and is not renewed
+   *[on_request] ends: decide by { $date }
+ }
 reminder-subject-expiry-today = [Today] { $environment } { $renewal ->
     [automatic] renews itself
-   *[other] ends
+    [never] ends for good
+   *[on_request] ends
  } at midnight
-reminder-subject-expiry-past = [{ $n ->
-    [one] 1 day
-   *[other] { $n } days
- } ago] { $environment } has ended, undecided
-reminder-subject-cancel = [{ $n ->
-    [one] 1 day
-   *[other] { $n } days
- }] { $environment }: give notice by { $date }
-reminder-subject-cancel-today = [Today] { $environment }: last day to give notice
-reminder-subject-cancel-past = [{ $n ->
-    [one] 1 day
-   *[other] { $n } days
- } ago] { $environment }: the last day to give notice has passed
+reminder-subject-expiry-past = [{ reminder-days } ago] { $environment } { $renewal ->
+    [automatic] should have renewed itself: record the new term
+    [never] has ended: record its end
+   *[on_request] has ended, undecided
+ }
+reminder-subject-cancel = [{ reminder-days }] { $environment }: { $renewal ->
+    [never] tell the provider by { $date } that it ends
+   *[on_request] give notice by { $date }
+ }
+reminder-subject-cancel-today = [Today] { $environment }: last day to { $renewal ->
+    [never] tell the provider that it ends
+   *[on_request] give notice
+ }
+reminder-subject-cancel-past = [{ reminder-days } ago] { $environment }: the last day to { $renewal ->
+    [automatic] give notice has passed, it renews itself
+    [never] tell the provider has passed
+   *[on_request] give notice has passed
+ }
 reminder-subject-bounced = [No answer] { $environment } { $when }; mail to { $name } bounces
 reminder-subject-unnamed = [No answer] { $environment } { $when }; nobody named on it can be reached
 reminder-when-expiry = { $n ->
@@ -29,30 +36,49 @@ reminder-when-expiry = { $n ->
     [one] ends in 1 day
    *[other] ends in { $n } days
  }
-reminder-when-past = ended { $n ->
-    [one] 1 day
-   *[other] { $n } days
- } ago
+reminder-when-past = ended { reminder-days } ago
 reminder-when-cancel = needs notice by { $date }
 reminder-when-cancel-past = needed notice by { $date }
 
 # ---- the mail's sentences
 reminder-greeting = { $name },
-reminder-expiry = { $environment } ({ $project }) { reminder-when-expiry } and nobody has decided yet.
-reminder-expiry-automatic = { $environment } ({ $project }) { reminder-when-expiry } and then renews itself.
-reminder-expiry-never = { $environment } ({ $project }) { reminder-when-expiry } and cannot be renewed.
-reminder-expiry-past = { $environment } ({ $project }) { reminder-when-past }; neither a renewal nor its end is recorded.
-reminder-cancel = { $environment } ({ $project }): notice must be given by { $date }; { $n ->
+reminder-expiry = { $environment } ({ $project }) { reminder-when-expiry } { $renewal ->
+    [automatic] and renews itself on { $day_after }.
+    [never] and is not renewed.
+   *[on_request] and nobody has decided yet.
+ }
+reminder-expiry-past = { $environment } ({ $project }) { reminder-when-past } { $renewal ->
+    [automatic] and should have renewed itself; its new term is not recorded.
+    [never] and was not to be renewed; its end is not recorded.
+   *[on_request] and nobody has recorded a renewal or its end.
+ }
+reminder-cancel = { $environment } ({ $project }) { $renewal ->
+    [automatic] renews itself on { $day_after } unless notice is given by { $date }; { reminder-cancel-left }.
+    [never] is not renewed, and the provider must be told so by { $date }; { reminder-cancel-left }.
+   *[on_request] needs notice by { $date } if it is not to go on; { reminder-cancel-left }.
+ }
+reminder-cancel-left = { $n ->
     [0] today is the last day
     [one] 1 day left
    *[other] { $n } days left
- }.
-reminder-cancel-past = { $environment } ({ $project }): the last day to give notice was { $date }, { $n ->
-    [one] 1 day
-   *[other] { $n } days
- } ago.
-reminder-late = Due on { $date }, sent late.
-reminder-link = Decide:
+ }
+reminder-cancel-past = { $environment } ({ $project }): the last day to { $renewal ->
+    [automatic] give notice was { $date }, { reminder-days } ago; it renews itself on { $day_after }.
+    [never] tell the provider that it is not renewed was { $date }, { reminder-days } ago. Check that it was told.
+   *[on_request] give notice was { $date }, { reminder-days } ago.
+ }
+reminder-stop-by = If it is not wanted any more, cancel it by { $date }.
+reminder-stop-over = The last day to cancel it was { $date }.
+reminder-save = { $n ->
+    [0] Save its data today
+   *[other] Save its data before then
+ }; if the work goes on, plan its replacement.
+reminder-late = This reminder was due on { $date } and comes late.
+reminder-link = { $renewal ->
+    [automatic] The environment:
+    [never] The environment:
+   *[on_request] Decide:
+ }
 reminder-rule = Rule: { $rule }. { $next }
 reminder-next = Next: { $date }.
 reminder-next-none = This is the last one.

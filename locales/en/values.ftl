@@ -87,9 +87,11 @@ list-last = { $first } and { $rest }
 rule-steps = One reminder { $steps } { $single ->
     [1] day
    *[other] days
- } before; one when overdue, then weekly until decided, { $weeks } weeks at most
+ } before
 rule-steps-and-day = One reminder { $steps } { $single ->
     [1] day
    *[other] days
- } before and one on the day; one when overdue, then weekly until decided, { $weeks } weeks at most
-rule-day = One reminder on the day; one when overdue, then weekly until decided, { $weeks } weeks at most
+ } before and one on the day
+rule-day = One reminder on the day
+rule-overdue = { $before }; one when overdue, then weekly until decided, { $weeks } weeks at most
+rule-overdue-ended = { $before }; one when overdue, then weekly until its end is recorded, { $weeks } weeks at most

@@ -1,15 +1,34 @@
 # 提醒：邮件里写什么，以及到期与邮件两方面的页面。
 
-# ---- 邮件标题
-reminder-subject-expiry = 【还有 { $n } 天】{ $environment } 到期，{ $date }前定是否续费
+# ---- 邮件标题：要做什么，看怎么续费
+reminder-subject-expiry = 【还有 { $n } 天】{ $environment } { $renewal ->
+    [automatic] { $date }到期，自动续费
+    [never] { $date }到期不续
+   *[on_request] 到期，{ $date }前定是否续费
+ }
 reminder-subject-expiry-today = 【今天到期】{ $environment }，今晚 24 点{ $renewal ->
     [automatic] 自动续费
-   *[other] 停止服务
+    [never] 停止服务，不再续费
+   *[on_request] 停止服务
  }
-reminder-subject-expiry-past = 【已到期 { $n } 天】{ $environment } 还没定是否续费
-reminder-subject-cancel = 【还有 { $n } 天】{ $environment } 不续须在 { $date }前通知
-reminder-subject-cancel-today = 【今天截止】{ $environment } 不续须今天通知
-reminder-subject-cancel-past = 【已逾期 { $n } 天】{ $environment } 通知截止日已过
+reminder-subject-expiry-past = 【已到期 { $n } 天】{ $environment } { $renewal ->
+    [automatic] 应已自动续费，还没登记新的租期
+    [never] 到期不续，还没登记退租
+   *[on_request] 还没定是否续费
+ }
+reminder-subject-cancel = 【还有 { $n } 天】{ $environment } { $renewal ->
+    [never] 到期不续，{ $date }前通知服务商
+   *[on_request] 不续须在 { $date }前通知
+ }
+reminder-subject-cancel-today = 【今天截止】{ $environment } { $renewal ->
+    [never] 到期不续，今天通知服务商
+   *[on_request] 不续须今天通知
+ }
+reminder-subject-cancel-past = 【已逾期 { $n } 天】{ $environment } 通知截止日已过{ $renewal ->
+    [automatic] ，将自动续费
+    [never] ，核对是否已通知服务商
+   *[on_request] {""}
+ }
 reminder-subject-bounced = 【没人处理】{ $environment } { $when }，{ $name } 的邮箱退信
 reminder-subject-unnamed = 【没人处理】{ $environment } { $when }，没有能收到邮件的负责人
 reminder-when-expiry = { $n ->
@@ -23,17 +42,42 @@ reminder-when-cancel-past = 通知截止日 { $date }已过
 
 # ---- 邮件正文
 reminder-greeting = { $name }：
-reminder-expiry = { $environment }（{ $project }）{ reminder-when-expiry }，还没定是否续费。
-reminder-expiry-automatic = { $environment }（{ $project }）{ reminder-when-expiry }，之后自动续费。
-reminder-expiry-never = { $environment }（{ $project }）{ reminder-when-expiry }，到期不续。
-reminder-expiry-past = { $environment }（{ $project }）{ reminder-when-past }，还没登记续费或退租。
-reminder-cancel = { $environment }（{ $project }）不续须在 { $date }前通知，{ $n ->
+reminder-expiry = { $environment }（{ $project }）{ reminder-when-expiry }，{ $renewal ->
+    [automatic] { $day_after }自动续费。
+    [never] 不再续费。
+   *[on_request] 还没定是否续费。
+ }
+reminder-expiry-past = { $environment }（{ $project }）{ reminder-when-past }，{ $renewal ->
+    [automatic] 应已自动续费，还没登记新的租期。
+    [never] 按约定不续，还没登记退租。
+   *[on_request] 还没登记续费或退租。
+ }
+reminder-cancel = { $environment }（{ $project }）{ $renewal ->
+    [automatic] 不续须在 { $date }前通知，{ reminder-cancel-left }；不通知，{ $day_after }就自动续费。
+    [never] 到期不续，须在 { $date }前通知服务商，{ reminder-cancel-left }。
+   *[on_request] 不续须在 { $date }前通知，{ reminder-cancel-left }。
+ }
+reminder-cancel-left = { $n ->
     [0] 今天是最后一天
    *[other] 还有 { $n } 天
- }。
-reminder-cancel-past = { $environment }（{ $project }）的通知截止日是 { $date }，已过 { $n } 天。
-reminder-late = 本应 { $date }发出，迟发。
-reminder-link = 去决定：
+ }
+reminder-cancel-past = { $environment }（{ $project }）{ $renewal ->
+    [automatic] 的通知截止日是 { $date }，已过 { $n } 天；{ $day_after }将自动续费。
+    [never] 到期不续，通知截止日是 { $date }，已过 { $n } 天，核对是否已通知服务商。
+   *[on_request] 的通知截止日是 { $date }，已过 { $n } 天。
+ }
+reminder-stop-by = 不再需要的话，最迟 { $date }取消续费。
+reminder-stop-over = 取消续费的最后一天是 { $date }，已过。
+reminder-save = { $n ->
+    [0] 今天之内保存好数据
+   *[other] 到期前保存好数据
+ }；还要接着用，先安排好替换的环境。
+reminder-late = 这条提醒本应 { $date }发出，迟发。
+reminder-link = { $renewal ->
+    [automatic] 查看环境：
+    [never] 查看环境：
+   *[on_request] 去决定：
+ }
 reminder-rule = 提醒规则：{ $rule }。{ $next }
 reminder-next = 下一封：{ $date }。
 reminder-next-none = 这是最后一封。

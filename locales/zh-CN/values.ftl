@@ -68,6 +68,8 @@ list-last = { $first }、{ $rest }
 rule-steps = 到期前 { $steps } 天{ $single ->
     [0] 各
    *[other] {""}
- }提醒一次；逾期当天一次，之后每周一次，最多 { $weeks } 周，定下来为止
-rule-steps-and-day = 到期前 { $steps } 天和当天各提醒一次；逾期当天一次，之后每周一次，最多 { $weeks } 周，定下来为止
-rule-day = 到期当天提醒一次；逾期当天一次，之后每周一次，最多 { $weeks } 周，定下来为止
+ }提醒一次
+rule-steps-and-day = 到期前 { $steps } 天和当天各提醒一次
+rule-day = 到期当天提醒一次
+rule-overdue = { $before }；逾期当天一次，之后每周一次，最多 { $weeks } 周，定下来为止
+rule-overdue-ended = { $before }；逾期当天一次，之后每周一次，最多 { $weeks } 周，登记退租为止

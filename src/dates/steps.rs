@@ -28,8 +28,18 @@ impl Steps {
         environment.or(project).unwrap_or(organisation)
     }
 
-    /// The whole rule in words, for a page and the foot of a mail.
+    /// The whole rule in words: before the date, and after it until somebody decides.
     pub fn rule(&self) -> Message {
+        Message::new("rule-overdue").with("before", self.rule_before()).with("weeks", limits::OVERDUE_WEEKS)
+    }
+
+    /// The rule of something that is not renewed: after the date until its end is recorded.
+    pub fn rule_until_ended(&self) -> Message {
+        Message::new("rule-overdue-ended").with("before", self.rule_before()).with("weeks", limits::OVERDUE_WEEKS)
+    }
+
+    /// The part of the rule before the date and on it.
+    pub fn rule_before(&self) -> Message {
         let before: Vec<i32> = self.0.iter().copied().filter(|&step| step > 0).collect();
         let key = match (before.is_empty(), self.0.contains(&0)) {
             (false, false) => "rule-steps",
@@ -37,7 +47,7 @@ impl Steps {
             (true, _) => "rule-day",
         };
         let single = if let [step] = before[..] { step } else { 0 };
-        Message::new(key).with("steps", list(&before)).with("single", single).with("weeks", limits::OVERDUE_WEEKS)
+        Message::new(key).with("steps", list(&before)).with("single", single)
     }
 }
 

@@ -6,7 +6,7 @@ use askama::Template;
 use chrono::{DateTime, NaiveDate, Utc};
 use uuid::Uuid;
 
-use crate::dates::{Renewal, Steps, cancel_by, days_left, words};
+use crate::dates::{Cycle, Renewal, Steps, cancel_by, days_left, words};
 use crate::deadline::Kind;
 use crate::ids::PersonId;
 use crate::locale::{Locale, Message};
@@ -171,39 +171,72 @@ fn nobody_named(facts: &Facts) -> bool {
 
 fn letter(facts: &Facts, today: NaiveDate, link: Option<String>) -> Result<Letter, Message> {
     let say = |message: Message| facts.locale.say(&message);
-    let mut news: Vec<String> = facts.dates.iter().map(|date| say(news(facts, *date, today))).collect();
-    if let Some(planned_on) = facts.dates.iter().map(|date| date.planned_on).filter(|day| *day < today).min() {
-        news.push(say(Message::new("reminder-late").with("date", words(planned_on, today))));
-    }
     Ok(Letter {
         locale: facts.locale,
         greeting: say(Message::new("reminder-greeting").with("name", &facts.name)),
-        news,
+        news: news(facts, today).into_iter().map(say).collect(),
         lines: lines(facts, today)?
             .into_iter()
             .map(|(label, value)| Line { label: say(Message::new(label)), value: say(value) })
             .collect(),
-        link: link.map(|link| (say(Message::new("reminder-link")), link)),
+        link: link.map(|link| (say(Message::new("reminder-link").with("renewal", facts.term.renewal.as_str())), link)),
         foot: vec![say(rule(facts, today)?), say(why(facts))],
     })
 }
 
+/// What is due, a sentence a date; after each that its reminder comes late, where it does; then what there is to do.
+fn news(facts: &Facts, today: NaiveDate) -> Vec<Message> {
+    let mut news = Vec::new();
+    for date in &facts.dates {
+        news.push(sentence(facts, *date, today));
+        // Whoever stands in for somebody else is told when that one's mail came back, and no later.
+        if date.planned_on < today && facts.bounced.is_none() {
+            news.push(Message::new("reminder-late").with("date", words(date.planned_on, today)));
+        }
+    }
+    news.extend(to_do(facts, today));
+    news
+}
+
 /// The sentence about one date.
-fn news(facts: &Facts, date: DueDate, today: NaiveDate) -> Message {
+fn sentence(facts: &Facts, date: DueDate, today: NaiveDate) -> Message {
     let n = days_left(today, date.on);
-    let key = match (date.kind, n, facts.term.renewal) {
-        (Kind::Expiry, ..0, _) => "reminder-expiry-past",
-        (Kind::Expiry, _, Renewal::OnRequest) => "reminder-expiry",
-        (Kind::Expiry, _, Renewal::Automatic) => "reminder-expiry-automatic",
-        (Kind::Expiry, _, Renewal::Never) => "reminder-expiry-never",
-        (Kind::CancelBy, ..0, _) => "reminder-cancel-past",
-        (Kind::CancelBy, ..) => "reminder-cancel",
+    let key = match (date.kind, n) {
+        (Kind::Expiry, ..0) => "reminder-expiry-past",
+        (Kind::Expiry, _) => "reminder-expiry",
+        (Kind::CancelBy, ..0) => "reminder-cancel-past",
+        (Kind::CancelBy, _) => "reminder-cancel",
     };
+    let ended = facts.term.ends_on.is_some_and(|ends_on| ends_on < today);
+    // Of a day to give notice nothing follows any more once the term itself is over.
+    let renewal = if date.kind == Kind::CancelBy && ended { Renewal::OnRequest } else { facts.term.renewal };
+    let day_after = facts.term.ends_on.and_then(|ends_on| ends_on.succ_opt()).unwrap_or(date.on);
     Message::new(key)
         .with("environment", &facts.environment)
         .with("project", &facts.project)
         .with("n", n.abs())
         .with("date", words(date.on, today))
+        .with("day_after", words(day_after, today))
+        .with("renewal", renewal.as_str())
+}
+
+/// What there is to do before a term ends of which nobody decides: until when it can be cancelled, or what to save.
+fn to_do(facts: &Facts, today: NaiveDate) -> Option<Message> {
+    let term = &facts.term;
+    let ends_on = term.ends_on.filter(|ends_on| *ends_on >= today)?;
+    let told = |kind| facts.dates.iter().any(|date| date.kind == kind);
+    match term.renewal {
+        Renewal::Never if told(Kind::Expiry) => {
+            Some(Message::new("reminder-save").with("n", days_left(today, ends_on)))
+        }
+        // Else the sentence about the notice says it.
+        Renewal::Automatic if !told(Kind::CancelBy) => {
+            let stop_by = term.notice.map_or(ends_on, |notice| cancel_by(ends_on, notice));
+            let key = if stop_by < today { "reminder-stop-over" } else { "reminder-stop-by" };
+            Some(Message::new(key).with("date", words(stop_by, today)))
+        }
+        _ => None,
+    }
 }
 
 /// Labels and values, in the order of the mail.
@@ -279,11 +312,21 @@ fn if_nothing(facts: &Facts, today: NaiveDate, cost: Option<&(Sum, Currency)>) -
 /// The rule in words, and when the next mail comes.
 fn rule(facts: &Facts, today: NaiveDate) -> Result<Message, Message> {
     let steps = Steps::try_from(facts.steps.clone())?;
+    let rule = match facts.term.renewal {
+        // Its end is never overdue: the next term is booked by itself.
+        Renewal::Automatic
+            if facts.term.cycle != Cycle::Once && facts.dates.iter().all(|it| it.kind == Kind::Expiry) =>
+        {
+            steps.rule_before()
+        }
+        Renewal::Never => steps.rule_until_ended(),
+        _ => steps.rule(),
+    };
     let next = match facts.dates.iter().filter_map(|date| date.next_on).min() {
         Some(day) => Message::new("reminder-next").with("date", words(day, today)),
         None => Message::new("reminder-next-none"),
     };
-    Ok(Message::new("reminder-rule").with("rule", steps.rule()).with("next", next))
+    Ok(Message::new("reminder-rule").with("rule", rule).with("next", next))
 }
 
 /// Why this person gets it, and who else does.
@@ -305,12 +348,12 @@ fn why(facts: &Facts) -> Message {
     }
     let others: Vec<Message> = others
         .into_iter()
-        .map(|(_, name, parts)| Message::new("reminder-other").with("name", name).with("part", listed(parts)))
+        .map(|(_, name, parts)| Message::new("reminder-other").with("name", name).with("part", all(parts)))
         .collect();
     if others.is_empty() {
-        Message::new("reminder-why-alone").with("part", listed(mine))
+        Message::new("reminder-why-alone").with("part", all(mine))
     } else {
-        Message::new("reminder-why").with("part", listed(mine)).with("others", listed(others))
+        Message::new("reminder-why").with("part", all(mine)).with("others", all(others))
     }
 }
 
@@ -323,12 +366,6 @@ fn part(named: &Named) -> Message {
 }
 
 /// `a, b and c`.
-fn listed(mut items: Vec<Message>) -> Message {
-    let Some(mut said) = items.pop() else { return plain(String::new()) };
-    let mut key = "list-last";
-    while let Some(item) = items.pop() {
-        said = Message::new(key).with("first", item).with("rest", said);
-        key = "list-more";
-    }
-    said
+fn all(items: Vec<Message>) -> Message {
+    Message::listed(items).unwrap_or_else(|| plain(String::new()))
 }

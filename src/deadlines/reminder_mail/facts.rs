@@ -34,7 +34,7 @@ pub struct Facts {
     pub provider: String,
     /// The offer.
     pub tier: String,
-    /// Units of the tier in use.
+    /// Units of the tier in use; of a term to come, those with which it begins.
     pub quantity: Decimal,
     /// The reminder rule that holds, days before.
     pub steps: Vec<i32>,
@@ -99,7 +99,7 @@ pub async fn read(tx: &mut Tx, deliveries: &[Uuid], today: NaiveDate) -> Result<
     let rows = sqlx::query!(
         r#"select v.id, v.person_id as "person_id: PersonId", q.name, q.locale, e.id as "environment_id: EnvironmentId",
                   e.name as environment, e.project_id as "project_id: ProjectId", p.name as project, o.name as provider,
-                  ti.name as tier, e.quantity as "quantity: Decimal",
+                  ti.name as tier, case when t.starts_on > $2 then t.quantity else e.quantity end as "quantity!: Decimal",
                   coalesce(e.reminder_steps, p.reminder_steps, $3) as "steps!",
                   bp.name as "bounced_name?", root.reply as "bounced_reply?",
                   d.kind as "kind: Kind", d.due_on, r.due_on as planned_on, next.due_on as "next_on?",
