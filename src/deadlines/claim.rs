@@ -100,8 +100,9 @@ pub async fn claim(tx: &mut Tx, outbox: bool, worker: &str) -> Result<Claimed> {
     Ok(Claimed { claims: claims.collect(), cancelled: i64::try_from(gone.len()).unwrap_or(i64::MAX) })
 }
 
-/// Checks again, under the lease: takes reminders that no longer hold out of these deliveries, and cancels the deliveries
-/// that hold nothing any more or whose person has no address.
+/// Checks again, under the lease: takes reminders that no longer hold, or whose next step is due, out of these deliveries, and
+/// cancels the deliveries that hold nothing any more or whose person has no address. Another instance may be giving the next
+/// step to a delivery of its own just now.
 async fn drop_what_is_gone(tx: &mut Tx, ids: &[Uuid], worker: &str) -> Result<Vec<Uuid>> {
     if ids.is_empty() {
         return Ok(Vec::new());

@@ -2,7 +2,7 @@
 //!
 //! Any number of rounds may run at once, on any number of instances: one of them plans, all of them deliver.
 
-use super::{delivery, post, reminder};
+use super::{delivery, outbox, post, reminder};
 use crate::error::Result;
 use crate::jobs::{Run, RunReport};
 use crate::tx::Tx;
@@ -16,6 +16,7 @@ pub async fn run(run: Run) -> Result<RunReport> {
     let mut report = RunReport::default();
     plan(&run, &mut report).await?;
     post::deliver(&run, &mut report).await?;
+    outbox::clear(&run).await?;
     let mut read = run.app.read(&run.actor).await?;
     let waiting = delivery::waiting(&mut read).await?;
     report.skip("later", waiting.later);

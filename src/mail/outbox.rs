@@ -42,6 +42,52 @@ impl Outbox {
             _ => Outcome::Retry { phase: Phase::Body, reply: None, message },
         }
     }
+
+    /// The names of the messages that lie there: `<Message-ID>.eml`.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub async fn names(&self) -> io::Result<Vec<String>> {
+        let path = self.path.clone();
+        tokio::task::spawn_blocking(move || names(&path)).await.map_err(io::Error::other)?
+    }
+
+    /// Removes messages by the names that [`Outbox::names`] gave.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub async fn remove(&self, names: Vec<String>) -> io::Result<()> {
+        let path = self.path.clone();
+        tokio::task::spawn_blocking(move || remove(&path, &names)).await.map_err(io::Error::other)?
+    }
+}
+
+fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let entries = match folder.read_dir() {
+        Ok(entries) => entries,
+        // Nothing was ever written.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        if entry.path().extension().is_some_and(|extension| extension == "eml") {
+            names.extend(entry.file_name().into_string());
+        }
+    }
+    Ok(names)
+}
+
+/// One that is gone already is as it should be.
+fn remove(folder: &Path, names: &[String]) -> io::Result<()> {
+    for name in names {
+        match std::fs::remove_file(folder.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The files hold one-time links, so nobody else may read them.
@@ -88,13 +134,6 @@ mod tests {
         }
     }
 
-    fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<_> =
-            folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-
     #[tokio::test]
     async fn the_same_message_is_one_file() {
         let folder = tempfile::tempdir().unwrap();
@@ -102,9 +141,15 @@ mod tests {
         for id in ["a@example.com", "b@example.com", "a@example.com", "../../c"] {
             assert!(matches!(outbox.keep(&outgoing(id)).await, Outcome::Sent { .. }));
         }
-        assert_eq!(names(&outbox.path), ["_.._c.eml", "a@example.com.eml", "b@example.com.eml"]);
+        let mut names = outbox.names().await.unwrap();
+        names.sort();
+        assert_eq!(names, ["_.._c.eml", "a@example.com.eml", "b@example.com.eml"]);
         let bytes = std::fs::read(outbox.path.join("a@example.com.eml")).unwrap();
         assert_eq!(bytes, outgoing("a@example.com").eml(&outbox.from));
+        for _ in 0..2 {
+            outbox.remove(vec!["a@example.com.eml".to_owned()]).await.unwrap();
+            assert_eq!(outbox.names().await.unwrap().len(), 2);
+        }
     }
 
     #[tokio::test]

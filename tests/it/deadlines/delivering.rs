@@ -312,7 +312,7 @@ async fn without_a_server_mails_wait_in_the_outbox_and_go_later() {
     app.go_to("2026-03-24");
     let report = tick(&waiting).await;
     assert_eq!((report.skipped.get("superseded"), report.skipped.get("outbox")), (Some(&2), Some(&2)));
-    assert_eq!(files().len(), 4, "the next step is another mail");
+    assert_eq!(files().len(), 2, "the next step is another mail, and the one before it does not lie there any more");
     assert_eq!(tick(&waiting).await.skipped.get("outbox"), Some(&2));
 
     app.go_to("2026-03-25");
@@ -322,4 +322,54 @@ async fn without_a_server_mails_wait_in_the_outbox_and_go_later() {
     assert_eq!((report.done, report.skipped.len()), (2, 0));
     assert!(sink.messages()[0].subject().starts_with("【还有 6 天】"), "{}", sink.messages()[0].subject());
     assert_eq!(sink.messages().len(), 2);
+}
+
+// A pretended day ahead beside a running program without a mail server: what it told is not told again by the true day, and
+// a mail that was replaced or taken back does not stay in the folder.
+#[tokio::test]
+async fn a_pretended_day_ahead_leaves_one_mail_each_in_the_outbox() {
+    let app = TestApp::new().await;
+    app.open_environment("甲", "2025-04-01", Some("2026-03-31")).await;
+    let folder = app.folder().join("outbox");
+    let outbox = Outbox { path: folder.clone(), from: from() };
+    let waiting = app.another(Mailer::Directory(outbox.clone()), None).await;
+    let files = async || {
+        let mut names = outbox.names().await.unwrap();
+        names.sort();
+        names
+    };
+    tick(&waiting).await;
+    let today = files().await;
+    assert_eq!(today.len(), 2);
+    std::fs::write(folder.join("invitation@rentroll.example.eml"), "not a reminder").unwrap();
+    // One that somebody has cleared away already.
+    std::fs::remove_file(folder.join(&today[0])).unwrap();
+
+    let report = remind(&waiting, Some("2026-03-30")).await;
+    assert_eq!(report.skipped.get("superseded"), Some(&2));
+    let ahead = files().await;
+    assert_eq!(ahead.len(), 3);
+    assert!(!ahead.contains(&today[1]), "replaced");
+    for day in ["2026-03-16", "2026-03-17", "2026-03-24"] {
+        app.go_to(day);
+        let report = tick(&waiting).await;
+        assert_eq!((report.skipped.get("outbox"), report.skipped.get("superseded")), (Some(&2), None), "{day}");
+        assert_eq!(files().await, ahead, "{day}");
+    }
+    let rows = deliveries(&app).await;
+    let mut states = states(&rows);
+    states.sort_unstable();
+    assert_eq!(states, ["cancelled", "cancelled", "pending", "pending"]);
+
+    app.go_to("2026-03-31");
+    tick(&waiting).await;
+    let last_day = files().await;
+    assert_eq!(last_day.len(), 3);
+    assert!(
+        last_day.iter().filter(|name| ahead.contains(name)).eq(["invitation@rentroll.example.eml"]),
+        "{last_day:?}"
+    );
+    sql(&app, "update deadline set due_on = '2026-12-31'").await;
+    assert_eq!(tick(&waiting).await.skipped.get("withdrawn"), Some(&2));
+    assert_eq!(files().await, ["invitation@rentroll.example.eml"]);
 }
