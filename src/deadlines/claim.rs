@@ -107,13 +107,17 @@ async fn drop_what_is_gone(tx: &mut Tx, ids: &[Uuid], worker: &str) -> Result<Ve
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let now = tx.now();
+    let (now, today) = (tx.now(), tx.today());
     sqlx::query!(
         "update reminder r set delivery_id = null
          from deadline d left join environment e on e.id = d.environment_id
          where r.delivery_id = any ($1) and d.id = r.deadline_id
-           and (r.withdrawn_at is not null or d.closed is not null or d.due_on <> r.deadline_on or e.status <> 'active')",
+           and (r.withdrawn_at is not null or d.closed is not null or d.due_on <> r.deadline_on or e.status <> 'active'
+                or exists (select 1 from reminder o
+                           where o.deadline_id = r.deadline_id and o.deadline_on = r.deadline_on and o.person_id = r.person_id
+                             and o.step < r.step and o.withdrawn_at is null and o.due_on <= $2))",
         ids,
+        today,
     )
     .execute(tx.connection())
     .await?;

@@ -15,7 +15,8 @@ const PLANNING: i64 = 0x7265_6d69_6e64;
 pub async fn run(run: Run) -> Result<RunReport> {
     let mut report = RunReport::default();
     plan(&run, &mut report).await?;
-    post::deliver(&run, &mut report).await?;
+    // Boxed: three hands at work make a large future.
+    Box::pin(post::deliver(&run, &mut report)).await?;
     outbox::clear(&run).await?;
     let mut read = run.app.read(&run.actor).await?;
     let waiting = delivery::waiting(&mut read).await?;
