@@ -20,6 +20,7 @@ pub const TABLES: &[(&str, Class, bool)] = &[
     ("binding", Class::Record, true),
     ("deadline", Class::Record, true),
     ("delivery", Class::Machine, true),
+    ("delivery_message", Class::Machine, true),
     ("device", Class::Machine, false),
     ("environment", Class::Record, true),
     ("environment_watcher", Class::Record, true),

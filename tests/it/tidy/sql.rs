@@ -18,7 +18,7 @@ const CLOCKS: &[&str] = &[
 
 /// Who may ask the database for the time, and why.
 const ASKS_THE_DATABASE: &[(&str, &str)] = &[
-    ("src/deadlines/delivery.rs", "a lease must hold between machines whose clocks differ"),
+    ("src/deadlines/claim.rs", "a lease must hold between machines whose clocks differ"),
     ("src/postgres/self_check.rs", "says by how much the database's clock differs from ours"),
 ];
 
@@ -118,7 +118,7 @@ fn a_clock_and_an_offset_are_found() {
     assert_eq!(count("src/ledger/spend.rs", "query!(\"update a set at = now() where b\")"), 1);
     assert_eq!(count("src/ledger/spend.rs", "query!(r#\"select CURRENT_DATE\"#)"), 1);
     assert_eq!(count("src/ledger/spend.rs", "// never now()\nclock.now(); known(\"the_current_date_of\")"), 0);
-    assert_eq!(count("src/deadlines/delivery.rs", "query!(\"set lease_until = now() + $1\")"), 0);
+    assert_eq!(count("src/deadlines/claim.rs", "query!(\"set lease_until = now() + $1\")"), 0);
     assert_eq!(count("src/ledger/spend.rs", "query!(\"select 1 limit 50 offset $1\"); push(\" offset \")"), 2);
     assert_eq!(count("src/ledger/spend.rs", "say(\"the offset of the zone\")"), 0);
     assert_eq!(count("src/ledger/spend.sql", "-- now()\nselect now()"), 1);
