@@ -24,6 +24,8 @@ mod pages;
 mod program;
 #[path = "measure/ratio.rs"]
 mod ratio;
+#[path = "measure/rollup.rs"]
+mod rollup;
 #[path = "measure/sink.rs"]
 mod sink;
 
@@ -40,17 +42,21 @@ use ratio::Ratio;
 /// A name, what it measures, and how.
 type Benchmark = (&'static str, &'static str, fn(&Bench) -> Result<Vec<Ratio>>);
 
-const BENCHMARKS: [Benchmark; 10] = [
+const BENCHMARKS: [Benchmark; 14] = [
     ("growth", "pages over many lines and over few", pages::growth),
     ("page-list", "the list of environments", pages::list),
     ("page-ledger", "the ledger's first page", pages::ledger),
     ("page-environment", "one environment", pages::environment),
+    ("keyset-depth", "the ledger in the middle of all lines", pages::depth),
+    ("rollup", "month totals from kept sums and from lines", rollup::time),
     ("export", "the ledger as a file", export::time),
     ("export-memory", "memory during an export", export::memory),
     ("export-abort", "exports that are cut off", export::abort),
     ("import", "a bill of 100,000 lines", import::time),
     ("mail", "5,000 reminders", mail::rate),
+    ("start", "from starting the process to the first page", pages::start),
     ("memory", "memory after 2,000 requests", pages::memory),
+    ("throughput", "the ledger over sixteen connections", pages::throughput),
 ];
 
 /// What all benchmarks need.
@@ -98,6 +104,11 @@ impl Bench {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [word, database] = arguments.as_slice()
+        && word == program::BARE
+    {
+        return serve_bare(database);
+    }
     // `cargo test --all-targets` would run it too, in a build that says nothing about speed.
     if !arguments.iter().any(|argument| argument == "--bench") {
         eprintln!("run the benchmarks with bin/bench");
@@ -121,6 +132,18 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Serves the bare pages until it is killed.
+fn serve_bare(database: &str) -> ExitCode {
+    let serve = async {
+        let address = bare::serve(database.parse()?).await?;
+        println!("http://{address}/");
+        std::future::pending::<Result<()>>().await
+    };
+    let ended = Runtime::new().map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(serve));
+    eprintln!("the bare pages ended: {ended:?}");
+    ExitCode::FAILURE
 }
 
 fn list() {

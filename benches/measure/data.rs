@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use chrono::NaiveTime;
@@ -19,6 +19,7 @@ use tokio::runtime::Handle;
 const RECORDS: &str = include_str!("records.sql");
 const LINES: &str = include_str!("lines.sql");
 const SUMS: &str = include_str!("sums.sql");
+const HISTORY: &str = include_str!("history.sql");
 
 /// Months of bill lines in a data set; the last is October 2026.
 const MONTHS: u16 = 24;
@@ -28,7 +29,7 @@ pub const TOKEN: &str = "benchmark";
 /// What a data set holds.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
-    /// Bill lines, over 24 months.
+    /// Bill lines, over 24 months; and as many entries in the history.
     pub lines: u32,
     /// Environments in use.
     pub environments: u16,
@@ -73,7 +74,7 @@ fn fingerprint(wanted: Wanted) -> String {
     for migration in MIGRATOR.iter() {
         hash.update(&migration.checksum);
     }
-    for text in [RECORDS, LINES, SUMS, &format!("{wanted:?}/{MONTHS}")] {
+    for text in [RECORDS, LINES, SUMS, HISTORY, &format!("{wanted:?}/{MONTHS}")] {
         hash.update(text);
     }
     hex::encode(hash.finalize())
@@ -101,6 +102,7 @@ async fn make(options: &PgConnectOptions, wanted: Wanted) -> Result<()> {
         connection.execute(AssertSqlSafe(format!("set bench.month = '{day}'"))).await?;
         connection.execute(SUMS).await?;
     }
+    sqlx::query(HISTORY).bind(i32::try_from(lines)?).execute(&mut connection).await?;
     connection.execute("vacuum analyze").await?;
     connection.execute("checkpoint").await?;
     connection.close().await?;
@@ -158,6 +160,29 @@ impl Database {
             let number = sqlx::query_scalar(query).fetch_one(&mut connection).await?;
             connection.close().await?;
             Ok(number)
+        })
+    }
+
+    /// One text out of the data set.
+    pub fn text(&self, query: &'static str) -> Result<String> {
+        self.runtime.block_on(async {
+            let mut connection = connect(&self.options).await?;
+            let text = sqlx::query_scalar(query).fetch_one(&mut connection).await?;
+            connection.close().await?;
+            Ok(text)
+        })
+    }
+
+    /// Asks the data set twice over one connection; gives the rows of the second time, and how many milliseconds it took.
+    pub fn ask(&self, query: &'static str) -> Result<(Vec<String>, f64)> {
+        self.runtime.block_on(async {
+            let mut connection = connect(&self.options).await?;
+            sqlx::query_scalar::<_, String>(query).fetch_all(&mut connection).await?;
+            let begun = Instant::now();
+            let rows = sqlx::query_scalar(query).fetch_all(&mut connection).await?;
+            let took = begun.elapsed().as_secs_f64() * 1000.0;
+            connection.close().await?;
+            Ok((rows, took))
         })
     }
 

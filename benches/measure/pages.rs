@@ -1,9 +1,11 @@
 //! Pages: how they grow with the data, what the house costs over the bare handler, and the memory of the server.
 
-use anyhow::Result;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result};
 
 use crate::client::Client;
-use crate::program::Program;
+use crate::program::{self, Program};
 use crate::ratio::{Bound, Ratio, median};
 use crate::{Bench, bare};
 
@@ -11,12 +13,18 @@ use crate::{Bench, bare};
 const LIST: &str = "/environments";
 const ENVIRONMENT: &str = "/environments/17";
 const LEDGER: &str = "/ledger";
+const HISTORY: &str = "/history";
+const HISTORY_OF_A_PERSON: &str = "/history?who=%E4%BA%BA%E5%91%98%2017";
 
 const ROUNDS: usize = 5;
 /// Requests of each side in one round.
 const REQUESTS: usize = 150;
 /// Requests of each side before the first round: statements are prepared and pages of the database are cached.
 const WARMING: usize = 40;
+
+/// Connections at once for the throughput, and requests of each.
+const CALLERS: usize = 16;
+const CALLS: usize = 60;
 
 /// Asks both sides in turns; gives the medians of each round, in milliseconds.
 fn in_turns(ours: &mut Client, other: &mut Client, path: &str) -> Result<Vec<(f64, f64)>> {
@@ -41,12 +49,19 @@ pub fn growth(bench: &Bench) -> Result<Vec<Ratio>> {
     let (big, small) = (bench.big()?, bench.small()?);
     let (big, small) = (Program::serve(bench.runtime(), &big)?, Program::serve(bench.runtime(), &small)?);
     let (mut big, mut small) = (big.client()?, small.client()?);
-    [("growth-list", LIST), ("growth-ledger", LEDGER), ("growth-environment", ENVIRONMENT)]
+    let pages = [
+        ("growth-list", LIST),
+        ("growth-ledger", LEDGER),
+        ("growth-environment", ENVIRONMENT),
+        ("growth-history", HISTORY),
+        ("growth-history-who", HISTORY_OF_A_PERSON),
+    ];
+    pages
         .into_iter()
         .map(|(name, path)| {
             Ok(Ratio {
                 name,
-                about: "the page with many lines / with a hundredth of them",
+                about: "the page with many lines and entries / with a hundredth of them",
                 bound: Bound::AtMost { goal: 1.2, guard: 1.5 },
                 rounds: in_turns(&mut big, &mut small, path)?,
                 unit: "ms",
@@ -77,6 +92,97 @@ pub fn ledger(bench: &Bench) -> Result<Vec<Ratio>> {
 /// One environment: its terms and what it cost.
 pub fn environment(bench: &Bench) -> Result<Vec<Ratio>> {
     page(bench, "page-environment", ENVIRONMENT, 3.0, 5.0)
+}
+
+/// A page of the ledger in the middle of all lines over the first one.
+pub fn depth(bench: &Bench) -> Result<Vec<Ratio>> {
+    let program = Program::serve(bench.runtime(), &bench.big()?)?;
+    let key = program.database()?.text(
+        "select period || '.' || id from spend order by period desc, id desc offset (select count(*) / 2 from spend) limit 1",
+    )?;
+    let (mut client, deep) = (program.client()?, format!("{LEDGER}?before={key}"));
+    for _ in 0..WARMING {
+        client.time(LEDGER)?;
+        client.time(&deep)?;
+    }
+    let rounds: Result<Vec<_>> = (0..ROUNDS)
+        .map(|_| {
+            let (mut there, mut here) = (Vec::new(), Vec::new());
+            for _ in 0..REQUESTS {
+                there.push(client.time(&deep)?);
+                here.push(client.time(LEDGER)?);
+            }
+            Ok((median(there), median(here)))
+        })
+        .collect();
+    Ok(vec![Ratio {
+        name: "keyset-depth",
+        about: "the ledger's page in the middle of all lines / its first page",
+        bound: Bound::AtMost { goal: 1.3, guard: 2.0 },
+        rounds: rounds?,
+        unit: "ms",
+    }])
+}
+
+/// Answers a second of the ledger's first page, over sixteen connections, over those of the bare handler.
+pub fn throughput(bench: &Bench) -> Result<Vec<Ratio>> {
+    let program = Program::serve(bench.runtime(), &bench.big()?)?;
+    let bare = bench.runtime().block_on(bare::serve(program.database()?.options.clone()))?;
+    let ours = || program.client();
+    let other = || Client::connect(bare);
+    answers(&ours)?;
+    answers(&other)?;
+    let rounds: Result<Vec<_>> = (0..3).map(|_| Ok((answers(&ours)?, answers(&other)?))).collect();
+    Ok(vec![Ratio {
+        name: "throughput",
+        about: "the ledger's first page over sixteen connections / the bare handler's",
+        bound: Bound::AtLeast { goal: 0.5, guard: 0.3 },
+        rounds: rounds?,
+        unit: "a second",
+    }])
+}
+
+fn answers(connect: &(impl Fn() -> Result<Client> + Sync)) -> Result<f64> {
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        let call = || {
+            let mut client = connect()?;
+            (0..CALLS).try_for_each(|_| client.whole(LEDGER).map(drop))
+        };
+        let callers: Vec<_> = (0..CALLERS).map(|_| scope.spawn(call)).collect();
+        callers.into_iter().try_for_each(|caller| caller.join().unwrap_or_else(|_| anyhow::bail!("a client panicked")))
+    })?;
+    let all = u32::try_from(CALLERS * CALLS).context("a number of requests")?;
+    Ok(f64::from(all) / begun.elapsed().as_secs_f64())
+}
+
+/// From the start of the process to the first page: of the program, with all its checks, over that of the bare handler. The
+/// database runs already.
+pub fn start(bench: &Bench) -> Result<Vec<Ratio>> {
+    let set = bench.big()?;
+    // Keeps the database running, and the administrator signed in.
+    let keeper = Program::serve(bench.runtime(), &set)?;
+    let socket = keeper.database()?.url("rentroll")?;
+    let rounds: Result<Vec<_>> = (0..ROUNDS)
+        .map(|_| {
+            let begun = Instant::now();
+            let program = Program::start(&set)?;
+            program.client()?.whole(LEDGER)?;
+            let ours = begun.elapsed().as_secs_f64() * 1000.0;
+            drop(program);
+            let begun = Instant::now();
+            let bare = program::Bare::start(&socket)?;
+            Client::connect(bare.address)?.whole(LEDGER)?;
+            Ok((ours, begun.elapsed().as_secs_f64() * 1000.0))
+        })
+        .collect();
+    Ok(vec![Ratio {
+        name: "start",
+        about: "from starting the process to the ledger's first page / the bare handler's",
+        bound: Bound::AtMost { goal: 3.0, guard: 5.0 },
+        rounds: rounds?,
+        unit: "ms",
+    }])
 }
 
 /// The memory of a server that has answered 2,000 requests over eight connections.

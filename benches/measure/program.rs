@@ -51,24 +51,21 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts it and waits until it listens.
+    /// Starts it and waits until it listens; the administrator is signed in.
     pub fn serve(runtime: &Handle, set: &DataSet) -> Result<Self> {
-        let mut command = rentroll();
-        command.arg("serve").env("RENTROLL_DATA_DIR", &set.dir).env("RENTROLL_LISTEN", "127.0.0.1:0");
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-        let mut printed = BufReader::new(child.stdout.take().context("it is piped")?);
-        let address = match listening(&mut printed) {
-            Ok(address) => address,
-            Err(error) => {
-                end(&mut child);
-                return Err(error);
-            }
-        };
-        let mut program = Self { database: None, address, child, _printed: printed };
+        let mut program = Self::start(set)?;
         let database = Database::open(runtime, set)?;
         database.sign_in()?;
         program.database = Some(database);
         Ok(program)
+    }
+
+    /// Starts it and waits until it listens.
+    pub fn start(set: &DataSet) -> Result<Self> {
+        let mut command = rentroll();
+        command.arg("serve").env("RENTROLL_DATA_DIR", &set.dir).env("RENTROLL_LISTEN", "127.0.0.1:0");
+        let (child, printed, address) = spawn(&mut command)?;
+        Ok(Self { database: None, address, child, _printed: printed })
     }
 
     /// Its server.
@@ -106,6 +103,46 @@ impl Drop for Program {
     fn drop(&mut self) {
         self.database = None;
         end(&mut self.child);
+    }
+}
+
+/// The bare handlers in a process of their own.
+pub struct Bare {
+    /// Where it listens.
+    pub address: SocketAddr,
+    child: Child,
+    _printed: BufReader<ChildStdout>,
+}
+
+impl Bare {
+    /// Starts this very program with the word that makes it serve the bare pages, and waits until it listens.
+    pub fn start(database: &str) -> Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args([BARE, database]);
+        let (child, printed, address) = spawn(&mut command)?;
+        Ok(Self { address, child, _printed: printed })
+    }
+}
+
+impl Drop for Bare {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// What this program is called with to serve the bare pages; the next word is the database's address.
+pub const BARE: &str = "--serve-bare-pages";
+
+fn spawn(command: &mut Command) -> Result<(Child, BufReader<ChildStdout>, SocketAddr)> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let mut printed = BufReader::new(child.stdout.take().context("it is piped")?);
+    match listening(&mut printed) {
+        Ok(address) => Ok((child, printed, address)),
+        Err(error) => {
+            end(&mut child);
+            Err(error)
+        }
     }
 }
 
