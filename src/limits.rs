@@ -152,14 +152,21 @@ pub const OUTBOX_DAYS: i64 = 90;
 // ---- reminders (`docs/model.md` 7) ---------------------------------------------------------------------------------------
 
 /// Deliveries that one worker claims at once, under one lease of five minutes.
-pub const MAIL_BATCH: i64 = 200;
+pub const MAIL_BATCH: i64 = 100;
 /// A message is begun only so long after the claim: the longest conversation (about four minutes) then still ends within
 /// the lease.
 pub const MAIL_BEGIN_TIME: Duration = Duration::from_secs(45);
 /// While batches take less than this, the next one is written while one is being sent.
 pub const MAIL_QUICK_TIME: Duration = Duration::from_secs(5);
-/// Sent messages that are booked at once; so many more may be sent meanwhile, and then sending waits.
+/// Sent messages that are booked at once.
 pub const MAIL_BOOK_COUNT: usize = 100;
+/// Messages that may be sent while others are being booked; then sending waits.
+pub const MAIL_UNBOOKED_COUNT: usize = 50;
+/// One round sends for so long at most. The next one goes on, and other jobs of the same interval get their turn.
+pub const MAIL_ROUND_TIME: Duration = Duration::from_mins(5);
+/// Times that a worker may fail to come back with a mail before it is given up: a fault that ends the program each time must not
+/// become a storm of mails.
+pub const MAIL_DROPS: i32 = 5;
 /// A booking waits so long for more, and no longer, so that a crash leaves few in doubt.
 pub const MAIL_BOOK_TIME: Duration = Duration::from_millis(25);
 /// The wait after the first failure for now; it is four times as long after each further one.

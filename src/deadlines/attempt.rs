@@ -154,7 +154,7 @@ pub async fn book(tx: &mut Tx, attempts: &[Attempt], worker: &str) -> Result<Boo
     let follows: Vec<(&Attempt, Follow)> = attempts.iter().map(|attempt| (attempt, follow(attempt))).collect();
     let held = finish(tx, &follows, worker).await?;
     let mut booked = Booked::default();
-    for (_, follow) in &follows {
+    for (_, follow) in follows.iter().filter(|(attempt, _)| held.contains(&attempt.claim.id)) {
         match (follow.state, follow.outcome) {
             ("sent", _) => booked.sent += 1,
             (_, "outbox") => booked.outbox += 1,
@@ -203,6 +203,9 @@ async fn finish(tx: &mut Tx, follows: &[(&Attempt, Follow)], worker: &str) -> Re
                select v.project_id, t.id, $14, t.started_at, t.finished_at, t.phase,
                       case when h.id is null then 'late_finish' else t.outcome end, t.said
                from ended t join delivery v on v.id = t.id left join held h on h.id = t.id
+               -- The answer to a commit was lost, and this is the second booking of the same.
+               where not exists (select 1 from attempt a
+                                 where a.delivery_id = t.id and a.worker = $14 and a.started_at = t.started_at)
                order by t.finished_at
            )
            select id from held"#,

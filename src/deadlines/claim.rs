@@ -1,7 +1,7 @@
 //! The lease: deliveries that one worker holds for some minutes, alone, to send them.
 //!
 //! The lease alone goes by the database's own clock (`now()`), because it must hold between machines whose clocks differ. No
-//! transaction is open while a mail is sent.
+//! transaction holds a delivery while its mail is sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::reminder_mail::Written;
+use crate::dates;
 use crate::error::Result;
 use crate::ids::ProjectId;
 use crate::limits;
@@ -65,6 +66,7 @@ pub async fn claim(tx: &mut Tx, outbox: bool, worker: &str) -> Result<Claimed> {
            )
            update delivery v
            set state = 'leased', lease_token = $4, lease_until = now() + interval '5 minutes', attempts = v.attempts + 1,
+               ambiguous = v.ambiguous + free.dropped::integer,
                address = (select p.email from person p where p.id = v.person_id)
            from free where v.id = free.id
            returning v.id, v.project_id as "project: ProjectId", v.attempts, v.ambiguous, v.tried_since, v.address, v.next_at,
@@ -80,11 +82,17 @@ pub async fn claim(tx: &mut Tx, outbox: bool, worker: &str) -> Result<Claimed> {
     .fetch_all(tx.connection())
     .await?;
     let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
-    let gone: BTreeSet<Uuid> = drop_what_is_gone(tx, &ids, worker).await?.into_iter().collect();
+    let mut gone: BTreeSet<Uuid> = drop_what_is_gone(tx, &ids, outbox, worker).await?.into_iter().collect();
+    let dropped: Vec<Uuid> = rows.iter().filter(|row| row.ambiguous > limits::MAIL_DROPS).map(|row| row.id).collect();
+    gone.extend(give_up(tx, &dropped).await?);
     let mut rows: Vec<_> = rows.into_iter().filter(|row| !gone.contains(&row.id)).collect();
     rows.sort_by_key(|row| (row.next_at, row.id));
     let doubtful: Vec<Uuid> = rows.iter().filter(|row| row.doubtful).map(|row| row.id).collect();
+    // A copy has the same bytes, but words of another day would be wrong: days left are counted from today.
+    let zone = tx.organisation().zone;
+    let is_of_today = |written: &Written| dates::today(written.at, zone) == dates::today(now, zone);
     let mut written = kept(tx, &doubtful).await?;
+    written.retain(|_, written| is_of_today(written));
     let claims = rows.into_iter().filter_map(|row| {
         Some(Claim {
             id: row.id,
@@ -103,7 +111,9 @@ pub async fn claim(tx: &mut Tx, outbox: bool, worker: &str) -> Result<Claimed> {
 /// Checks again, under the lease: takes reminders that no longer hold, or whose next step is due, out of these deliveries, and
 /// cancels the deliveries that hold nothing any more or whose person has no address. Another instance may be giving the next
 /// step to a delivery of its own just now.
-async fn drop_what_is_gone(tx: &mut Tx, ids: &[Uuid], worker: &str) -> Result<Vec<Uuid>> {
+///
+/// A server gets nothing ahead of its day: a run with a pretended date may have left such a mail in the outbox.
+async fn drop_what_is_gone(tx: &mut Tx, ids: &[Uuid], outbox: bool, worker: &str) -> Result<Vec<Uuid>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -113,11 +123,13 @@ async fn drop_what_is_gone(tx: &mut Tx, ids: &[Uuid], worker: &str) -> Result<Ve
          from deadline d left join environment e on e.id = d.environment_id
          where r.delivery_id = any ($1) and d.id = r.deadline_id
            and (r.withdrawn_at is not null or d.closed is not null or d.due_on <> r.deadline_on or e.status <> 'active'
+                or (r.due_on > $2 and not $3)
                 or exists (select 1 from reminder o
                            where o.deadline_id = r.deadline_id and o.deadline_on = r.deadline_on and o.person_id = r.person_id
                              and o.step < r.step and o.withdrawn_at is null and o.due_on <= $2))",
         ids,
         today,
+        outbox,
     )
     .execute(tx.connection())
     .await?;
@@ -147,6 +159,21 @@ async fn drop_what_is_gone(tx: &mut Tx, ids: &[Uuid], worker: &str) -> Result<Ve
     .fetch_all(tx.connection())
     .await?;
     Ok(gone)
+}
+
+/// Gives up what the worker so often did not come back with; the pages show it, and somebody can have it tried again.
+async fn give_up(tx: &mut Tx, ids: &[Uuid]) -> Result<Vec<Uuid>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let given_up = sqlx::query_scalar!(
+        "update delivery set state = 'dead', reply = 'the worker did not come back', lease_token = null, lease_until = null
+         where id = any ($1) and state = 'leased' returning id",
+        ids,
+    )
+    .fetch_all(tx.connection())
+    .await?;
+    Ok(given_up)
 }
 
 /// Keeps what is about to be sent: evidence, and the same bytes where a copy has to follow.

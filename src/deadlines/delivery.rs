@@ -4,7 +4,8 @@
 //! ([`super::post`]); what the server said is booked ([`super::attempt`]) on the condition that the lease still holds.
 //!
 //! Bound: a message reaches the server at most once, and once more for every try that nobody can vouch for (at most two
-//! resends) and for every crash inside a try. All copies carry the same Message-ID and bytes.
+//! resends) and for every crash inside a try, of which there may be five. All copies carry the same Message-ID, and those of one day
+//! the same bytes.
 //!
 //! A delivery's reminders are found by a `case`, not by `coalesce(escalates, id)`: under row-level security PostgreSQL takes
 //! `coalesce` for a function that could leak, and then reads the whole table rather than its index.
@@ -96,9 +97,8 @@ async fn chosen(tx: &mut Tx, waiting: &[Uuid]) -> Result<Vec<Chosen>> {
 /// Puts the due reminders of one person and one environment that no delivery carries yet into one new delivery, soonest
 /// first. An older one that waits for the same person and environment gives its reminders up to it, unless it may have arrived.
 /// Before the hour of sending (`is_time`) nothing is made.
-pub async fn gather(tx: &mut Tx, is_time: bool, worker: &str) -> Result<Gathered> {
-    let waiting = hold_waiting(tx).await?;
-    let chosen = chosen(tx, &waiting).await?;
+pub async fn gather(tx: &mut Tx, waiting: &[Uuid], is_time: bool, worker: &str) -> Result<Gathered> {
+    let chosen = chosen(tx, waiting).await?;
     let due = i64::try_from(chosen.len()).unwrap_or(i64::MAX);
     if !is_time {
         let held = chosen.iter().filter(|reminder| reminder.delivery.is_none()).count();
@@ -136,12 +136,14 @@ pub async fn gather(tx: &mut Tx, is_time: bool, worker: &str) -> Result<Gathered
     }
     insert(tx, &rows).await?;
     carry(tx, &carried).await?;
-    let superseded = supersede(tx, &rows, &kept, worker).await?;
+    let superseded = supersede(tx, &rows, waiting, &kept, worker).await?;
     Ok(Gathered { due, held: 0, made, superseded })
 }
 
 /// Keeps every delivery that waits from being claimed until this transaction ends; one that is being claimed is not among them.
-async fn hold_waiting(tx: &mut Tx) -> Result<Vec<Uuid>> {
+/// Planning begins with it and touches no other delivery: a claim takes deliveries first and reminders then, and who did it the
+/// other way round would end in a deadlock with it.
+pub async fn hold_waiting(tx: &mut Tx) -> Result<Vec<Uuid>> {
     let waiting =
         sqlx::query_scalar!("select id from delivery where open and state = 'pending' for update skip locked")
             .fetch_all(tx.connection())
@@ -188,6 +190,7 @@ async fn carry(tx: &mut Tx, carried: &[(i64, Uuid)]) -> Result<()> {
 async fn supersede(
     tx: &mut Tx,
     rows: &[(Uuid, Option<ProjectId>, EnvironmentId, PersonId)],
+    waiting: &[Uuid],
     kept: &[Uuid],
     worker: &str,
 ) -> Result<i64> {
@@ -200,7 +203,7 @@ async fn supersede(
                update delivery v set state = 'cancelled', reply = 'superseded'
                from unnest($1::bigint[], $2::bigint[]) as g (environment_id, person_id)
                where v.environment_id = g.environment_id and v.person_id = g.person_id and v.state = 'pending'
-                 and v.escalates is null and v.id <> all ($3)
+                 and v.escalates is null and v.id <> all ($3) and v.id = any ($6)
                returning v.id, v.project_id
            ), unlinked as (
                update reminder r set delivery_id = null from old where r.delivery_id = old.id
@@ -214,6 +217,7 @@ async fn supersede(
         &stay,
         worker,
         now,
+        waiting,
     )
     .fetch_one(tx.connection())
     .await?;
@@ -221,12 +225,12 @@ async fn supersede(
 }
 
 /// Cancels what waits and has nothing to say any more: every date moved, was closed, or lost this person.
-pub async fn withdraw(tx: &mut Tx, worker: &str) -> Result<i64> {
+pub async fn withdraw(tx: &mut Tx, waiting: &[Uuid], worker: &str) -> Result<i64> {
     let now = tx.now();
     let count = sqlx::query_scalar!(
         r#"with stale as (
                update delivery v set state = 'cancelled', reply = 'withdrawn'
-               where v.open and v.state = 'pending' and not exists (
+               where v.id = any ($3) and v.state = 'pending' and not exists (
                    select 1
                    from reminder r
                    join deadline d on d.id = r.deadline_id
@@ -244,6 +248,7 @@ pub async fn withdraw(tx: &mut Tx, worker: &str) -> Result<i64> {
            select count(*) as "count!" from stale"#,
         worker,
         now,
+        waiting,
     )
     .fetch_one(tx.connection())
     .await?;
@@ -251,11 +256,12 @@ pub async fn withdraw(tx: &mut Tx, worker: &str) -> Result<i64> {
 }
 
 /// Lets what failed for now be tried again at once. What may have arrived still waits.
-pub async fn retry_now(tx: &mut Tx) -> Result<()> {
+pub async fn retry_now(tx: &mut Tx, waiting: &[Uuid]) -> Result<()> {
     let now = tx.now();
     sqlx::query!(
-        "update delivery set next_at = $1 where open and state = 'pending' and ambiguous = 0 and next_at > $1",
-        now
+        "update delivery set next_at = $1 where id = any ($2) and state = 'pending' and ambiguous = 0 and next_at > $1",
+        now,
+        waiting,
     )
     .execute(tx.connection())
     .await?;
@@ -282,8 +288,10 @@ pub async fn waiting(read: &mut Read) -> Result<Waiting> {
         r#"select count(*) filter (where reply is distinct from 'outbox' and next_at > $1) as "later!",
                   count(*) filter (where reply = 'outbox') as "outbox!",
                   count(*) filter (where reply is distinct from 'outbox' and next_at <= $1) as "ready!",
-                  coalesce((select outcome = 'configuration' and finished_at > $2 from attempt order by id desc limit 1), false)
-                      as "refused!"
+                  coalesce((select outcome = 'configuration' and finished_at > $2 from attempt
+                            where outcome in ('configuration', 'sent', 'retry', 'bounced', 'ambiguous')
+                              and phase not in ('write', 'lease')
+                            order by id desc limit 1), false) as "refused!"
            from delivery where open and state = 'pending'"#,
         now,
         now - limits::MAIL_REST_TIME,

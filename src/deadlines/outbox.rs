@@ -2,17 +2,23 @@
 
 use uuid::Uuid;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::jobs::Run;
 use crate::mail::Mailer;
 
-/// Removes the mails of deliveries that were taken back, or replaced by a later step, or went out by a server after all.
+/// Removes the mails of deliveries that were taken back, or replaced by a later step, or went out by a server meanwhile.
 ///
-/// It asks the folder and not this round, so that what a round left that was cut off, or another instance, is made good too.
+/// It asks the folder and not this round, so that what a round left that was cut off, or another instance, is made good too. A
+/// folder that cannot be read or written is no fault of the round: what could not be sent has said so.
 pub async fn clear(run: &Run) -> Result<()> {
     let Mailer::Directory(outbox) = &run.app.mailer else { return Ok(()) };
-    let unread = |cause: std::io::Error| Error::Internal(cause.into());
-    let names = outbox.names().await.map_err(unread)?;
+    let names = match outbox.names().await {
+        Ok(names) => names,
+        Err(cause) => {
+            tracing::warn!("the outbox cannot be read: {cause}");
+            return Ok(());
+        }
+    };
     let ids: Vec<Uuid> = names.iter().filter_map(|name| delivery(name)).collect();
     if ids.is_empty() {
         return Ok(());
@@ -24,7 +30,10 @@ pub async fn clear(run: &Run) -> Result<()> {
             .await?;
     read.end().await?;
     let gone = names.into_iter().filter(|name| delivery(name).is_some_and(|id| gone.contains(&id))).collect();
-    outbox.remove(gone).await.map_err(unread)
+    if let Err(cause) = outbox.remove(gone).await {
+        tracing::warn!("the outbox cannot be tidied: {cause}");
+    }
+    Ok(())
 }
 
 /// The delivery whose mail has this file name: its id stands before the `@`.

@@ -1,7 +1,8 @@
 //! Sends what is due. Three hands work at once: one claims and writes the next batch, one sends, one books what was sent.
 //!
-//! Booking goes on beside the sending, so that a mail waits for its entry for as long as one booking takes: little is in doubt
-//! when the program is killed, however large the batches are.
+//! Booking goes on beside the sending, so that a mail waits for its entry for as long as two bookings take at most: little is in
+//! doubt when the program is killed, however large the batches are. What cannot be booked is not sent: at the first booking that
+//! fails no further mail is begun.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, NaiveDate, Utc};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout_at};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::attempt::{self, Attempt, Booked, Ending};
@@ -21,12 +23,15 @@ use crate::limits;
 use crate::mail::{Conversation, Mailer, Outcome, Outgoing};
 use crate::tx::Tx;
 
-/// How often booking is tried again while the database is away: what was sent must not be forgotten.
-const BOOKING_TRIES: u32 = 5;
+/// How often booking is tried while the database is away, with longer and longer waits: about three minutes, which is within the
+/// lease. What was sent must not be forgotten.
+const BOOKING_TRIES: u32 = 10;
+const BOOKING_WAIT: Duration = Duration::from_secs(30);
 
 /// Sends until nothing is due any more, the mail server lets nothing more through, or the run is stopped.
 pub async fn deliver(run: &Run, report: &mut RunReport) -> Result<()> {
-    let post = Post { run };
+    let until = run.as_of.is_none().then(|| Instant::now() + limits::MAIL_ROUND_TIME);
+    let post = Post { run, until, unbooked: CancellationToken::new() };
     if run.as_of.is_none() {
         let mut read = run.app.read(&run.actor).await?;
         let waiting = delivery::waiting(&mut read).await?;
@@ -38,7 +43,7 @@ pub async fn deliver(run: &Run, report: &mut RunReport) -> Result<()> {
         }
     }
     loop {
-        let (ended, endings) = mpsc::channel(limits::MAIL_BOOK_COUNT);
+        let (ended, endings) = mpsc::channel(limits::MAIL_UNBOOKED_COUNT);
         let (sent, booked) = tokio::join!(post.send(ended), post.book(endings));
         // Without a booking nothing more was sent: its error is the cause.
         let booked = booked?;
@@ -47,7 +52,7 @@ pub async fn deliver(run: &Run, report: &mut RunReport) -> Result<()> {
         let sent = sent?;
         report.skip("withdrawn", sent.cancelled);
         // What bounced led to deliveries to somebody else.
-        if sent.channel == Channel::Closed || sent.batches == 0 || run.stop.is_cancelled() {
+        if sent.channel == Channel::Closed || sent.batches == 0 || post.is_over() {
             return Ok(());
         }
     }
@@ -60,7 +65,7 @@ type Letter = Result<Outgoing, Ending>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Channel {
     Open,
-    /// The server cannot be reached or refuses the settings, or nothing can be booked.
+    /// The server cannot be reached or refuses the settings.
     Closed,
 }
 
@@ -75,6 +80,10 @@ struct Sent {
 /// The hands. See the module's text.
 struct Post<'a> {
     run: &'a Run,
+    /// A tick ends here; a person's call goes on until nothing more can go.
+    until: Option<Instant>,
+    /// Set when a booking fails.
+    unbooked: CancellationToken,
 }
 
 impl Post<'_> {
@@ -83,11 +92,27 @@ impl Post<'_> {
         matches!(self.run.app.mailer, Mailer::Directory(_))
     }
 
-    /// Sends batch after batch until nothing is left to claim.
+    /// Whether nothing more may be begun.
+    fn is_over(&self) -> bool {
+        self.run.stop.is_cancelled()
+            || self.unbooked.is_cancelled()
+            || self.until.is_some_and(|until| Instant::now() >= until)
+    }
+
+    /// Sends batch after batch until nothing is left to claim. What was claimed and not begun is given back, however it ends.
     async fn send(&self, ended: mpsc::Sender<Attempt>) -> Result<Sent> {
+        let mut ready = None;
+        let sent = self.send_all(&ended, &mut ready).await;
+        if let Some(batch) = ready {
+            self.release(&batch.into_claims()).await?;
+        }
+        sent
+    }
+
+    async fn send_all<'b>(&'b self, ended: &mpsc::Sender<Attempt>, ready: &mut Option<Batch<'b>>) -> Result<Sent> {
         let mut sent = Sent { batches: 0, cancelled: 0, channel: Channel::Open };
-        let (mut ready, mut quick) = (None, false);
-        while sent.channel == Channel::Open && !self.run.stop.is_cancelled() {
+        let mut quick = false;
+        while sent.channel == Channel::Open && !self.is_over() {
             let batch = match ready.take() {
                 Some(batch) => batch,
                 None => self.prepare().await?,
@@ -100,13 +125,10 @@ impl Post<'_> {
             let begun = Instant::now();
             // Only where batches are quick: a lease must not run out while its batch waits for a slow one.
             let ahead = async { if quick { Some(self.prepare().await) } else { None } };
-            let (channel, next) = tokio::join!(batch.send(&ended), ahead);
-            ready = next.transpose()?.filter(|batch| !batch.is_empty());
+            let (channel, next) = tokio::join!(batch.send(ended), ahead);
+            *ready = next.transpose()?.filter(|batch| !batch.is_empty());
             sent.channel = channel?;
             quick = begun.elapsed() < limits::MAIL_QUICK_TIME;
-        }
-        if let Some(batch) = ready {
-            self.release(&batch.into_claims()).await?;
         }
         Ok(sent)
     }
@@ -183,18 +205,43 @@ impl Post<'_> {
         Ok(booked)
     }
 
-    /// Books these, and tries it again while the database is away.
+    /// Books these; where one of them spoils it for all, each by itself.
     async fn book_some(&self, ended: &[Attempt]) -> Result<Booked> {
+        let error = match self.book_in_time(ended).await {
+            Err(error) if ended.len() > 1 && !matches!(error, Error::Unavailable(_)) => error,
+            result => return result,
+        };
+        tracing::warn!("will book one by one what was sent: {error}");
+        let (mut booked, mut spoilt) = (Booked::default(), None);
+        for attempt in ended {
+            match self.book_in_time(std::slice::from_ref(attempt)).await {
+                Ok(more) => booked += more,
+                Err(error) => {
+                    tracing::error!(delivery = %attempt.claim.id, "what came of a mail cannot be written down: {error}");
+                    spoilt = Some(error);
+                }
+            }
+        }
+        spoilt.map_or(Ok(booked), Err)
+    }
+
+    /// Books these, and tries it again while the database is away.
+    async fn book_in_time(&self, ended: &[Attempt]) -> Result<Booked> {
         let mut tries = 1;
         loop {
-            match self.book_once(ended).await {
-                // The lease ends in some minutes; then others send it again.
-                Err(Error::Unavailable(cause)) if tries < BOOKING_TRIES => {
+            let error = match self.book_once(ended).await {
+                Ok(booked) => return Ok(booked),
+                Err(error) => error,
+            };
+            self.unbooked.cancel();
+            match error {
+                Error::Unavailable(cause) if tries < BOOKING_TRIES => {
                     tracing::warn!("will book what was sent once more: {cause:#}");
-                    sleep(Duration::from_secs(1 << tries)).await;
+                    sleep(Duration::from_secs(1 << tries).min(BOOKING_WAIT)).await;
                     tries += 1;
                 }
-                result => return result,
+                // The lease ends in some minutes; then others send it again.
+                error => return Err(error),
             }
         }
     }
@@ -265,12 +312,7 @@ impl Batch<'_> {
         let mut down: Option<Outcome> = None;
         for (claim, letter) in std::mem::take(&mut self.letters) {
             let app = &self.post.run.app;
-            // What cannot be booked is not sent.
-            if ended.is_closed() {
-                channel = Channel::Closed;
-            }
-            if ended.is_closed() || self.post.run.stop.is_cancelled() || self.since.elapsed() > limits::MAIL_BEGIN_TIME
-            {
+            if self.post.is_over() || ended.is_closed() || self.since.elapsed() > limits::MAIL_BEGIN_TIME {
                 self.released.push(claim);
                 continue;
             }

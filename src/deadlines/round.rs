@@ -32,18 +32,19 @@ async fn plan(run: &Run, report: &mut RunReport) -> Result<()> {
     if !plans_alone(&mut tx, run.as_of.is_some()).await? {
         return Ok(());
     }
+    let waiting = delivery::hold_waiting(&mut tx).await?;
     let planned = reminder::plan(&mut tx).await?;
     report.checked = planned.deadlines;
     report.skip("nobody", planned.unreachable);
-    let withdrawn = delivery::withdraw(&mut tx, &run.worker).await?;
+    let withdrawn = delivery::withdraw(&mut tx, &waiting, &run.worker).await?;
     report.skip("withdrawn", withdrawn);
     let is_time = reminder::is_time(&tx);
-    let gathered = delivery::gather(&mut tx, is_time, &run.worker).await?;
+    let gathered = delivery::gather(&mut tx, &waiting, is_time, &run.worker).await?;
     report.matched = gathered.due;
     report.skip("before_hour", gathered.held);
     report.skip("superseded", gathered.superseded);
     if run.as_of.is_some() {
-        delivery::retry_now(&mut tx).await?;
+        delivery::retry_now(&mut tx, &waiting).await?;
     }
     // Planning is bookkeeping: the history tells what was sent.
     tx.unchanged();

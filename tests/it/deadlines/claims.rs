@@ -94,6 +94,20 @@ async fn another_date_that_falls_due_during_a_claim_takes_nothing_along() {
     assert!(mails[0].text.contains("还有 15 天到期") && !mails[0].text.contains("不续须在"), "{}", mails[0].text);
 }
 
+// Planning takes a reminder back whose mail is being claimed: neither waits for the other, and nothing is sent.
+#[tokio::test]
+async fn planning_does_not_wait_for_a_claim() {
+    let app = TestApp::new().await;
+    let environment = app.open_environment("竹简-预训练", "2025-04-01", Some("2026-03-31")).await;
+    with_a_waiting_mail(&app, "2026-03-16").await;
+    let (tx, claims) = begin_claim(&app).await;
+    assert_eq!(claims.len(), 1);
+    sql(&app, &format!("update deadline set due_on = '2026-12-31' where environment_id = {}", environment.id)).await;
+    assert_eq!(app.remind().await.done, 0);
+    tx.commit().await.unwrap();
+    assert_eq!(app.mails().len(), 0);
+}
+
 // The next step of the same date falls due meanwhile: it alone is told, not the earlier one beside it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_step_that_is_being_claimed_gives_way_to_the_next_one() {

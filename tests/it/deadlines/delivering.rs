@@ -373,3 +373,77 @@ async fn a_pretended_day_ahead_leaves_one_mail_each_in_the_outbox() {
     assert_eq!(tick(&waiting).await.skipped.get("withdrawn"), Some(&2));
     assert_eq!(files().await, ["invitation@rentroll.example.eml"]);
 }
+
+// A mail that a run with a pretended date left in the outbox is nothing that a server may send ahead of its day.
+#[tokio::test]
+async fn a_mail_ahead_of_its_day_in_the_outbox_is_not_sent_by_the_server_that_is_set_up_then() {
+    let sink = SmtpSink::start().await;
+    let app = TestApp::new().await;
+    app.open_environment("甲", "2025-04-01", Some("2026-03-31")).await;
+    let outbox = Outbox { path: app.folder().join("outbox"), from: from() };
+    let waiting = app.another(Mailer::Directory(outbox), None).await;
+    remind(&waiting, Some("2026-03-31")).await;
+    let server = app.another(mailer_to(&sink.url()), None).await;
+    app.go_to("2026-03-16");
+    assert_eq!(tick(&server).await.skipped.get("withdrawn"), Some(&2), "the last day's mail does not go out");
+    tick(&server).await;
+    let said: Vec<_> = sink.messages().iter().map(|mail| mail.subject().to_owned()).collect();
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said.iter().all(|subject| subject.starts_with("【还有 15 天】")), "{said:?}");
+    app.go_to("2026-03-31");
+    tick(&server).await;
+    assert_eq!(sink.messages().len(), 4, "the last day has its own mail");
+}
+
+// What came of one mail cannot be written down: the others have their entries, and nothing further is begun.
+#[tokio::test]
+async fn a_mail_that_cannot_be_booked_keeps_no_other_from_its_entry() {
+    let app = TestApp::new().await;
+    for name in ["甲", "乙"] {
+        app.open_environment(name, "2025-04-01", Some("2026-03-31")).await;
+    }
+    sql(
+        &app,
+        "create function refuse() returns trigger language plpgsql security definer as $$
+         begin
+             if exists (select 1 from delivery v join environment e on e.id = v.environment_id
+                        where v.id = new.delivery_id and e.name = '甲') then
+                 raise exception 'not this one';
+             end if;
+             return new;
+         end $$",
+    )
+    .await;
+    sql(&app, "create trigger refuse before insert on attempt for each row execute function refuse()").await;
+    app.go_to("2026-03-16");
+    let job = rentroll::jobs::find("reminders").unwrap();
+    rentroll::jobs::run(&app.app, job, None).await.unwrap_err();
+    let mut booked: Vec<(String, String)> = sqlx::query_as(
+        "select e.name, v.state from delivery v join environment e on e.id = v.environment_id order by 1, 2",
+    )
+    .fetch_all(&mut app.database.superuser().await)
+    .await
+    .unwrap();
+    booked.sort();
+    let expected = [("乙", "sent"), ("乙", "sent"), ("甲", "leased"), ("甲", "leased")];
+    assert_eq!(booked, expected.map(|(name, state)| (name.to_owned(), state.to_owned())));
+    assert_eq!(app.mails().len(), 4);
+}
+
+// A program that never comes back with a mail does not send it for ever.
+#[tokio::test]
+async fn a_mail_that_nobody_comes_back_with_is_given_up() {
+    let app = TestApp::new().await;
+    app.open_environment("甲", "2025-04-01", Some("2026-03-31")).await;
+    app.go_to("2026-03-16");
+    app.remind().await;
+    sql(
+        &app,
+        "update delivery set state = 'leased', lease_token = gen_random_uuid(), lease_until = now() - interval '1 second',
+                sent_at = null, ambiguous = 5",
+    )
+    .await;
+    app.remind().await;
+    assert_eq!(app.mails().len(), 2, "none was sent again");
+    assert_eq!(states(&deliveries(&app).await), ["dead", "dead"]);
+}

@@ -225,7 +225,8 @@ async fn compare(seed: u64) {
     }
 
     let mut tx = app.write().await.as_of(Some(today));
-    delivery::gather(&mut tx, true, "test").await.unwrap();
+    let waiting = delivery::hold_waiting(&mut tx).await.unwrap();
+    delivery::gather(&mut tx, &waiting, true, "test").await.unwrap();
     tx.unchanged();
     tx.commit().await.unwrap();
     let carried: BTreeSet<i64> =
