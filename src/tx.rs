@@ -109,7 +109,12 @@ impl Tx {
 
     /// The calendar date in the organisation's zone, or the date a job was told to take for today.
     pub fn today(&self) -> NaiveDate {
-        self.as_of.unwrap_or_else(|| dates::today(self.now, self.organisation.zone))
+        self.as_of.unwrap_or_else(|| self.true_day())
+    }
+
+    /// The calendar date in the organisation's zone, whatever date a job was told to take for today.
+    pub fn true_day(&self) -> NaiveDate {
+        dates::today(self.now, self.organisation.zone)
     }
 
     /// Takes a date for today: `jobs run … --as-of`. The history keeps both the true time and this date.

@@ -73,14 +73,27 @@ pub async fn of_environment(connection: &mut PgConnection, id: EnvironmentId) ->
     Ok(changes)
 }
 
-/// The quantity at the end of a term: that of the last change since it began, else the one it began with. Asked of a term
-/// that is over only where no other has begun since.
+/// The quantity at the end of a term, with which a renewal goes on: that of the last change within it, else the one that it
+/// began with. What came after its last day belongs to the next term, however late that one is written.
 pub async fn at_end(connection: &mut PgConnection, term: &Term) -> Result<Decimal> {
+    last_of(connection, term, term.ends_on).await
+}
+
+/// The quantity in use, where this is the present term: what changed after its last day counts as well, as long as nobody has
+/// written the next one.
+pub(super) async fn in_use(connection: &mut PgConnection, present: &Term) -> Result<Decimal> {
+    last_of(connection, present, None).await
+}
+
+/// The quantity after the last change since a term began, up to a day; without a change the one that it began with.
+async fn last_of(connection: &mut PgConnection, term: &Term, until: Option<NaiveDate>) -> Result<Decimal> {
     let changed = sqlx::query_scalar!(
         r#"select quantity_after as "quantity: Decimal" from scale_change
-           where environment_id = $1 and changes_on >= $2 order by changes_on desc, id desc limit 1"#,
+           where environment_id = $1 and changes_on >= $2 and ($3::date is null or changes_on <= $3)
+           order by changes_on desc, id desc limit 1"#,
         term.environment_id.0,
-        term.starts_on
+        term.starts_on,
+        until
     )
     .fetch_optional(connection)
     .await?;
@@ -97,7 +110,9 @@ fn carried_into(terms: &[Term], changes_on: NaiveDate, replaced: Decimal) -> imp
 pub async fn record(tx: &mut Tx, id: EnvironmentId, new: &NewScaleChange) -> Result<Environment> {
     let before = environment::get(tx.connection(), id).await?;
     tx.allow(Permission::Operate, Some(before.project_id))?;
-    let before = environment::lock(tx, id).await?;
+    // A term that was written ahead may have begun since the job last ran: its quantity is the one that changes.
+    follow(tx, id).await?;
+    let before = environment::get(tx.connection(), id).await?;
     if before.status != Status::Active {
         return Err(Error::Conflict(Message::new("error-environment-not-active")));
     }
@@ -155,11 +170,11 @@ pub async fn due(connection: &mut PgConnection, today: NaiveDate) -> Result<Vec<
 pub async fn follow(tx: &mut Tx, id: EnvironmentId) -> Result<()> {
     let before = environment::lock(tx, id).await?;
     let terms = term::of_environment(tx.connection(), id).await?;
-    let Some(present) = term::present(&terms, tx.today()).filter(|_| before.status == Status::Active) else {
+    let Some(present) = term::present(&terms, tx.true_day()).filter(|_| before.status == Status::Active) else {
         tx.unchanged();
         return Ok(());
     };
-    let quantity = at_end(tx.connection(), present).await?;
+    let quantity = in_use(tx.connection(), present).await?;
     if quantity == before.quantity {
         tx.unchanged();
         return Ok(());

@@ -341,8 +341,9 @@ pub(super) async fn follow(tx: &mut Tx, id: EnvironmentId) -> Result<()> {
     let terms = of_environment(tx.connection(), id).await?;
     let Some(first) = terms.first() else { return Err(Error::internal("an environment without a term")) };
     let anchor = dates::anchor_day(first.starts_on, first.ends_on, first.cycle);
-    let present = present(&terms, tx.today()).unwrap_or(first);
-    let quantity = scale::at_end(tx.connection(), present).await?;
+    // A pretended date changes nothing of what is in use now.
+    let present = present(&terms, tx.true_day()).unwrap_or(first);
+    let quantity = scale::in_use(tx.connection(), present).await?;
     sqlx::query!(
         "update environment set anchor_day = $2, quantity = $3 where id = $1",
         id.0,

@@ -22,8 +22,8 @@ pub(super) async fn renew(run: Run) -> Result<RunReport> {
     let over = renewal::due_automatically(read.connection(), today).await?;
     read.end().await?;
     each(&run, &mut report, Act::Renew, over).await;
-    // What was in use on a day that is past is not what is in use.
-    if today >= true_day {
+    // What was in use on another day, or will be, is not what is in use.
+    if today == true_day {
         let mut read = run.app.read(&run.actor).await?;
         let begun = scale::due(read.connection(), today).await?;
         read.end().await?;

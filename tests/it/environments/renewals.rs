@@ -1,5 +1,6 @@
 //! Renewals and changes of quantity.
 
+use rentroll::actor::Role;
 use rentroll::dates::{Cycle, Notice, Renewal};
 use rentroll::deadline::{Closed, Kind};
 use rentroll::environments::environment;
@@ -195,13 +196,11 @@ async fn a_term_written_ahead_brings_its_quantity_into_use_on_its_first_day() {
     app.go_to("2026-03-31");
     assert_eq!((book(&app, None).await, quantity(&app, id).await), ((0, 0), 1), "not before its day");
 
-    // As if it were that day; the true day then counts again.
-    assert_eq!((book(&app, Some("2026-04-01")).await, quantity(&app, id).await), ((1, 0), 8));
-    assert_eq!(app.history().await[0].as_of, Some(day("2026-04-01")));
-    assert_eq!((book(&app, None).await, quantity(&app, id).await), ((1, 0), 1));
+    let before = app.history().await.len();
+    assert_eq!(book(&app, Some("2026-04-01")).await, (0, 0), "a day to come changes nothing of today");
+    assert_eq!((quantity(&app, id).await, app.history().await.len()), (1, before));
 
     app.go_to("2026-04-01");
-    let before = app.history().await.len();
     for done in [1, 0, 0] {
         assert_eq!((book(&app, None).await, quantity(&app, id).await), ((done, 0), 8));
     }
@@ -216,6 +215,73 @@ async fn a_term_written_ahead_brings_its_quantity_into_use_on_its_first_day() {
     let read = |change: &rentroll::audit::FieldChange| (change.before.clone(), change.after.clone());
     let change = history[0].changes().iter().find(|change| change.field == "quantity").map(read);
     assert_eq!(change, Some(("1".to_owned(), "8".to_owned())));
+}
+
+// Renewals may be written as if it were a later day; what is in use stays what it is.
+#[tokio::test]
+async fn a_renewal_written_with_a_pretended_date_leaves_the_quantity_in_use() {
+    let app = TestApp::new().await;
+    let id = app.open_environment_with("竹简-预训练", march(Renewal::Automatic)).await.id;
+    renew(&app, id, Until::Cycles(1)).await.unwrap();
+    plan_quantity(&app, id, 8).await;
+    assert_eq!(book(&app, Some("2026-05-10")).await, (1, 0));
+    assert_eq!((quantities(&app, id).await, quantity(&app, id).await), (vec![1, 8, 8], 1));
+    assert_eq!(book(&app, None).await, (0, 0));
+}
+
+// A change that is recorded on the first day, before the job ran, starts from the quantity of the term that has begun.
+#[tokio::test]
+async fn a_change_starts_from_the_quantity_of_the_term_that_has_begun() {
+    let app = TestApp::new().await;
+    let id = app.open_environment_with("竹简-预训练", march(Renewal::OnRequest)).await.id;
+    for _ in 0..2 {
+        renew(&app, id, Until::Cycles(1)).await.unwrap();
+        plan_quantity(&app, id, 8).await;
+    }
+    app.go_to("2026-04-01");
+    let before = app.actions().await.len();
+    resize(&app, id, "2026-04-01", 6).await.unwrap();
+    let mut read = app.read().await;
+    let changes = scale::of_environment(read.connection(), id).await.unwrap();
+    assert_eq!((changes.len(), changes[0].shown()), (1, ("8".to_owned(), "6".to_owned())));
+    assert_eq!((quantities(&app, id).await, quantity(&app, id).await), (vec![1, 8, 6], 6));
+    assert_eq!(app.actions().await[before..], ["scale.followed", "term.changed", "scale.changed"]);
+    assert_eq!(book(&app, None).await, (0, 0));
+}
+
+/// Four units until the end of March, still in use after it, and eight from 10 April on, before the renewal is written.
+async fn grown_after_its_end(app: &TestApp, renewal: Renewal) -> EnvironmentId {
+    let price = (Some(100.into()), Some("CNY".parse().unwrap()));
+    let term = NewTerm { quantity: 4.into(), price: price.0, currency: price.1, ..march(renewal) };
+    let id = app.open_environment_with("竹简-预训练", term).await.id;
+    app.go_to("2026-04-10");
+    assert_eq!(resize(app, id, "2026-04-10", 8).await.unwrap().quantity, 8.into());
+    app.go_to("2026-04-15");
+    id
+}
+
+#[tokio::test]
+async fn a_late_renewal_begins_with_the_quantity_at_the_old_end() {
+    let app = TestApp::new().await;
+    let id = grown_after_its_end(&app, Renewal::OnRequest).await;
+    let browser = app.sign_in(Role::Administrator).await;
+    let page = browser.get(&format!("/environments/{}/renewals/new", id.0)).await;
+    let preview = page.texts(".preview p");
+    assert!(preview[0].contains("400.00"), "four units for a month: {preview:?}");
+    renew(&app, id, Until::Cycles(1)).await.unwrap();
+    assert_eq!((quantities(&app, id).await, quantity(&app, id).await), (vec![4, 4], 8));
+    assert_eq!(book(&app, None).await, (0, 0), "what is in use is known already");
+    renew(&app, id, Until::Cycles(1)).await.unwrap();
+    assert_eq!(quantities(&app, id).await, [4, 4, 8], "the change was within the second term");
+}
+
+#[tokio::test]
+async fn a_late_automatic_renewal_begins_with_the_quantity_at_the_old_end() {
+    let app = TestApp::new().await;
+    let id = grown_after_its_end(&app, Renewal::Automatic).await;
+    app.go_to("2026-05-10");
+    assert_eq!(book(&app, None).await, (1, 0));
+    assert_eq!((quantities(&app, id).await, quantity(&app, id).await), (vec![4, 4, 8], 8));
 }
 
 // What has ended is not brought up to anything.
