@@ -1,5 +1,5 @@
 //! A browser in which a person has signed in before. It signs nobody in: its failed sign-ins are only counted apart
-//! (`sign_in_failure`), so that whoever hammers at an address does not shut its owner out (OWASP: device cookies).
+//! (`sign_in_failure`), so that whoever hammers at an address does not shut its owner out of it (OWASP: device cookies).
 
 use super::session::Client;
 use super::token::Token;
@@ -31,6 +31,12 @@ pub async fn remember(tx: &mut Tx, user: UserId, client: &Client) -> Result<Toke
     .execute(tx.connection())
     .await?;
     Ok(token)
+}
+
+/// Forgets every browser of a person: after another password or the end of the log-in nobody is known by an earlier sign-in.
+pub async fn forget_all(tx: &mut Tx, user: UserId) -> Result<()> {
+    sqlx::query!("delete from device where user_id = $1", user.0).execute(tx.connection()).await?;
+    Ok(())
 }
 
 /// Whether the person with this address has signed in before in the browser that brings this token.

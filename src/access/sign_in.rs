@@ -74,7 +74,8 @@ pub async fn begin_session(app: &App, client: &Client, user: &User) -> Result<En
     Ok(entry)
 }
 
-/// Changes the actor's own password: every session ends, and the browser gets a new one. [`Error::Invalid`] at `password_current` where the present password is another: tries count as at the door.
+/// Changes the actor's own password: every session ends and every browser is forgotten; this one gets a new session and is
+/// known again. [`Error::Invalid`] at `password_current` where the present password is another: tries count as at the door.
 pub async fn change_password(
     app: &App,
     client: &Client,

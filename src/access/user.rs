@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use sqlx::PgConnection;
 
-use super::{one_time_link, session};
+use super::{device, one_time_link, session};
 use crate::actor::{Actor, Permission, Role};
 use crate::app::App;
 use crate::audit::{Audited, Change};
@@ -227,11 +227,12 @@ pub async fn change_right(tx: &mut Tx, id: UserId, version: i32, right: Right) -
     Ok(after)
 }
 
-/// Ends the right to sign in: sessions and links end with it. The person and the history stay (case A06).
+/// Ends the right to sign in: sessions, known browsers and links end with it. The person and the history stay (case A06).
 pub async fn disable(tx: &mut Tx, id: UserId, version: i32) -> Result<User> {
     tx.allow(Permission::Administer, None)?;
     keep_an_administrator(tx, id).await?;
     session::end_all(tx, id).await?;
+    device::forget_all(tx, id).await?;
     one_time_link::revoke(tx, id).await?;
     let now = tx.now();
     open_or_close(tx, id, version, Some(now), "user.disabled").await
@@ -281,8 +282,8 @@ async fn keep_an_administrator(tx: &mut Tx, but: UserId) -> Result<()> {
     if administrators == [but] { Err(Error::invalid("", Message::new("error-last-administrator"))) } else { Ok(()) }
 }
 
-/// Sets the actor's own password; every session of theirs ends (case P07). `hash` comes from [`hash_password`]. The history
-/// says that it changed, and nothing of what it was or is (case A13).
+/// Sets the actor's own password; every session of theirs ends, and no browser is known any more (case P07). `hash` comes from
+/// [`hash_password`]. The history says that it changed, and nothing of what it was or is (case A13).
 pub async fn set_password(tx: &mut Tx, id: UserId, hash: String) -> Result<User> {
     if tx.actor().user != Some(id) {
         return Err(Error::Forbidden(Message::new("error-forbidden")));
@@ -296,6 +297,7 @@ pub async fn set_password(tx: &mut Tx, id: UserId, hash: String) -> Result<User>
         return Err(Error::NotFound);
     }
     session::end_all(tx, id).await?;
+    device::forget_all(tx, id).await?;
     one_time_link::revoke(tx, id).await?;
     let after = get(tx.connection(), id).await?;
     let mut change = Change::of("user.password_changed", Some(&before), &after)?;

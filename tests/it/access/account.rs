@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use rentroll::actor::Role;
 
+use super::is_known;
 use crate::harness::{PASSWORD, TestApp};
 
 const NEW: &str = "nine quiet harbours in the fog";
@@ -39,6 +40,20 @@ async fn a_changed_password_ends_every_other_session() {
         let bytes = String::from_utf8(entry.bytes).unwrap();
         assert!(!bytes.contains("argon2") && !bytes.contains(NEW) && !bytes.contains(PASSWORD), "{bytes}");
     }
+}
+
+// Whoever knew the old password may have signed in anywhere: only the browser in which it was changed stays known.
+#[tokio::test]
+async fn after_another_password_other_browsers_are_strangers_again() {
+    let app = TestApp::new().await;
+    let here = app.sign_in(Role::Member).await;
+    let (elsewhere, other) = (app.browser(), app.sign_in(Role::Auditor).await);
+    elsewhere.sign_in("member@palmfan.example").await;
+    assert!(is_known(&app, &elsewhere, "member@palmfan.example").await);
+    here.submit("/account", "/account/password", &change(PASSWORD, NEW)).await;
+    assert!(is_known(&app, &here, "member@palmfan.example").await);
+    assert!(!is_known(&app, &elsewhere, "member@palmfan.example").await);
+    assert!(is_known(&app, &other, "auditor@palmfan.example").await, "another person's browser");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ mod signing_in;
 use axum::body::Body;
 use axum::http::{Method, Request, header};
 
-use crate::harness::Browser;
+use crate::harness::{Browser, TestApp};
 
 /// A request as a browser sends it, with headers of the test's own in place of the usual ones.
 fn request(browser: &Browser, method: Method, path: &str, headers: &[(&str, &str)], body: &str) -> Request<Body> {
@@ -26,4 +26,12 @@ fn request(browser: &Browser, method: Method, path: &str, headers: &[(&str, &str
         request = request.header(*name, *value);
     }
     request.body(Body::from(body.to_owned())).expect("a request")
+}
+
+/// Whether the browser is one in which the person with this address has signed in before.
+async fn is_known(app: &TestApp, browser: &Browser, email: &str) -> bool {
+    let token =
+        rentroll::access::token::hash_of(&browser.cookie("__Host-device").expect("a browser that was known once"));
+    let mut tx = app.app.machine(&rentroll::actor::Actor::visitor()).await.unwrap();
+    rentroll::access::device::is_known(&mut tx, &token, &email.parse().unwrap()).await.unwrap()
 }

@@ -153,6 +153,7 @@ async fn a_disabled_person_is_out_at_once_and_stays_in_the_history_by_name() {
     let answer = administrator.submit(&person, "/disable", &[]).await;
     assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text());
     assert_eq!(browser.get("/account").await.status, StatusCode::SEE_OTHER);
+    assert!(!super::is_known(&app, &browser, "bailu@palmfan.example").await, "nor is the browser known any more");
     let fields = [("email", "bailu@palmfan.example"), ("password", crate::harness::PASSWORD)];
     assert_eq!(browser.submit("/sign-in", "/sign-in", &fields).await.status, StatusCode::UNPROCESSABLE_ENTITY);
     let page = administrator.get(&person).await;

@@ -6,7 +6,7 @@ use rentroll::access::{session, sweep, user};
 use rentroll::actor::Role;
 use uuid::Uuid;
 
-use super::request;
+use super::{is_known, request};
 use crate::harness::{Answer, Browser, PASSWORD, TestApp};
 
 async fn try_password(browser: &Browser, email: &str, password: &str) -> Answer {
@@ -233,22 +233,10 @@ async fn a_stranger_who_tries_an_address_does_not_shut_its_owner_out() {
 async fn a_browser_is_forgotten_in_the_end() {
     let app = TestApp::new().await;
     let browser = app.sign_in(Role::Member).await;
-    let client = session::Client {
-        user_agent: String::new(),
-        address: None,
-        request_id: Uuid::nil(),
-        session: None,
-        device: browser.cookie("__Host-device").map(|token| rentroll::access::token::hash_of(&token)),
-    };
-    let email = "member@palmfan.example".parse().unwrap();
-    let known = async || {
-        let mut tx = app.app.machine(&rentroll::actor::Actor::visitor()).await.unwrap();
-        rentroll::access::device::is_known(&mut tx, client.device.as_deref().unwrap(), &email).await.unwrap()
-    };
     app.app.clock.advance(TimeDelta::days(179));
-    assert!(known().await);
+    assert!(is_known(&app, &browser, "member@palmfan.example").await);
     app.app.clock.advance(TimeDelta::days(1));
-    assert!(!known().await);
+    assert!(!is_known(&app, &browser, "member@palmfan.example").await);
     let mut tx = app.app.machine(&app.operator()).await.unwrap();
     assert_eq!(sweep::expired(&mut tx).await.unwrap().devices, 1);
     tx.commit().await.unwrap();
