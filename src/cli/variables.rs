@@ -45,16 +45,31 @@ fn not_a_folder(path: &Path) -> Option<Message> {
 /// What is set and looks like one of the program's, with the known name that was perhaps meant.
 pub(super) fn unknown() -> Vec<Message> {
     let known = known();
-    let mut names: Vec<String> = std::env::vars_os()
-        .filter_map(|(name, _)| name.into_string().ok())
-        .filter(|name| name.starts_with(PREFIX) && !known.contains(name) && !OF_DEVELOPMENT.contains(&name.as_str()))
-        .collect();
+    let set: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+    let strange = |name: &&String| {
+        let name = name.as_str();
+        name.starts_with(PREFIX) && !OF_DEVELOPMENT.contains(&name) && !is_of_a_service(name, &set)
+    };
+    let mut names: Vec<String> = set.iter().filter(strange).filter(|name| !known.contains(name)).cloned().collect();
     names.sort_unstable();
     let message = |name: String| match nearest(&name, &known) {
         Some(nearest) => Message::new("cli-doctor-variable-meant").with("name", name.clone()).with("nearest", nearest),
         None => Message::new("cli-doctor-variable-unknown").with("name", name.clone()),
     };
     names.into_iter().map(message).collect()
+}
+
+/// Whether Kubernetes set it: for a Service named `rentroll` (or `rentroll-…`), every container in its namespace is given
+/// `RENTROLL_SERVICE_HOST` and, beside that one, `RENTROLL_SERVICE_PORT…` and `RENTROLL_PORT…`.
+fn is_of_a_service(name: &str, set: &[String]) -> bool {
+    let mut services = set.iter().filter_map(|name| name.strip_suffix("_SERVICE_HOST"));
+    services.any(|service| {
+        name.strip_prefix(service).is_some_and(|rest| {
+            let begins =
+                |part: &str| rest.strip_prefix(part).is_some_and(|more| more.is_empty() || more.starts_with('_'));
+            rest == "_SERVICE_HOST" || begins("_SERVICE_PORT") || begins("_PORT")
+        })
+    })
 }
 
 /// The known name that is closest, where one is close enough to have been meant.
@@ -103,6 +118,29 @@ mod tests {
         ] {
             assert_eq!(nearest(typed, &known), meant, "{typed}");
         }
+    }
+
+    #[test]
+    fn what_kubernetes_sets_for_a_service_is_passed_over() {
+        let of_services = [
+            "RENTROLL_SERVICE_HOST",
+            "RENTROLL_SERVICE_PORT",
+            "RENTROLL_SERVICE_PORT_HTTP",
+            "RENTROLL_PORT",
+            "RENTROLL_PORT_8080_TCP",
+            "RENTROLL_PORT_8080_TCP_ADDR",
+            "RENTROLL_DB_SERVICE_HOST",
+            "RENTROLL_DB_PORT_5432_TCP_PORT",
+        ];
+        let others = ["RENTROLL_PORTS", "RENTROLL_SKY_COLOUR", "RENTROLL_DB_URL"];
+        let set: Vec<String> = of_services.iter().chain(&others).map(|name| (*name).to_owned()).collect();
+        for name in of_services {
+            assert!(is_of_a_service(name, &set), "{name}");
+        }
+        for name in others {
+            assert!(!is_of_a_service(name, &set), "{name}");
+        }
+        assert!(!is_of_a_service("RENTROLL_PORT", &["RENTROLL_PORT".to_owned()]), "somebody means RENTROLL_LISTEN");
     }
 
     #[test]

@@ -847,6 +847,16 @@ async fn doctor_looks_at_every_variable_also_at_those_that_nothing_needs() {
     assert_eq!(messages.len(), 2, "{messages:?}");
     assert!(messages[0].contains("RENTROLL_SKY_COLOUR") && !messages[0].contains("meant"), "{messages:?}");
     assert!(messages[1].contains("RENTROLL_SMPT_URL") && messages[1].contains("RENTROLL_SMTP_URL"), "{messages:?}");
+    // What Kubernetes sets for a Service named `rentroll` is nobody's mistake.
+    let service = [
+        nowhere,
+        ("RENTROLL_SERVICE_HOST", "10.0.0.7"),
+        ("RENTROLL_SERVICE_PORT", "80"),
+        ("RENTROLL_SERVICE_PORT_HTTP", "80"),
+        ("RENTROLL_PORT", "tcp://10.0.0.7:80"),
+        ("RENTROLL_PORT_80_TCP_ADDR", "10.0.0.7"),
+    ];
+    assert_eq!(told(&place, &service).await, Vec::<String>::new());
     // What cannot be read at all is told together, and the doctor does nothing with the rest: no database is made.
     let wrong = [("RENTROLL_TIMEZONE", "Mars/Olympus"), ("RENTROLL_LISTEN", "8080"), ("RENTROLL_LOCALE", "fr")];
     let place = Place::new();
