@@ -104,11 +104,17 @@ fn parse_public_url(text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// A network, or one address.
+/// A network, or one address. One of IPv4 that is written in IPv6 is taken as what it is: so are the addresses that it is
+/// compared with.
 fn parse_network(text: &str) -> Result<IpNet, String> {
     let text = text.trim();
     let network = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
-    network.map_err(|_| "write a network like 10.0.0.0/8 or an address like 10.0.0.7".into())
+    let network = network.map_err(|_| "write a network like 10.0.0.0/8 or an address like 10.0.0.7".to_owned())?;
+    let IpAddr::V4(address) = network.addr().to_canonical() else { return Ok(network) };
+    let length =
+        if network.addr().is_ipv4() { Some(network.prefix_len()) } else { network.prefix_len().checked_sub(96) };
+    let plain = length.and_then(|length| IpNet::new(address.into(), length).ok());
+    plain.ok_or_else(|| format!("it reaches beyond IPv4; write the network that is meant, like {address}/24"))
 }
 
 impl Config {
@@ -183,4 +189,27 @@ pub fn os_user() -> String {
         return "root".into();
     }
     ["LOGNAME", "USER"].iter().find_map(|name| std::env::var(name).ok()).unwrap_or_else(|| "unknown".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxys_network_is_read_as_the_addresses_are_that_it_is_compared_with() {
+        for (text, read) in [
+            ("10.0.0.0/8", "10.0.0.0/8"),
+            (" 10.0.0.7", "10.0.0.7/32"),
+            ("fd00::/8", "fd00::/8"),
+            ("::1", "::1/128"),
+            ("::ffff:10.0.0.0/104", "10.0.0.0/8"),
+            ("::ffff:10.0.0.7", "10.0.0.7/32"),
+            ("::ffff:0:0/96", "0.0.0.0/0"),
+        ] {
+            assert_eq!(parse_network(text).map(|network| network.to_string()), Ok(read.to_owned()), "{text}");
+        }
+        for wrong in ["10.0.0.0/33", "proxy", "", "::ffff:10.0.0.0/90"] {
+            assert!(parse_network(wrong).is_err(), "{wrong}");
+        }
+    }
 }
