@@ -1,5 +1,7 @@
 //! What happens when an import and people write the same sums at the same time.
 
+use std::time::Duration;
+
 use rentroll::environments::environment::Environment;
 use rentroll::error::Error;
 use rentroll::ids::SpendId;
@@ -81,6 +83,13 @@ async fn story() -> (TestApp, Environment) {
     (app, environment)
 }
 
+/// What would wait for ever fails instead, and says what did not come.
+async fn in_time<T>(what: &str, story: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(120), story)
+        .await
+        .unwrap_or_else(|_| panic!("two minutes were too short: {what}"))
+}
+
 /// Waits until so many transactions of this test wait for locks.
 async fn until_waiting(superuser: &mut PgConnection, count: i64) {
     let waiting =
@@ -91,7 +100,8 @@ async fn until_waiting(superuser: &mut PgConnection, count: i64) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn imports_and_corrections_of_one_provider_never_block_each_other() {
     let (app, environment) = story().await;
-    let ((), corrected) = tokio::join!(import_bills(&app), correct_entries(&app, &environment));
+    let story = async { tokio::join!(import_bills(&app), correct_entries(&app, &environment)) };
+    let ((), corrected) = in_time("imports and corrections side by side", story).await;
     let total = Decimal::from(1 + 7 + 3 * ROUNDS) - corrected;
     assert_eq!(sums(&app, &SpendFilter::default()).await, [format!("USD {}", total.normalize())]);
     assert_sums(&app).await;
@@ -129,7 +139,8 @@ async fn an_import_that_meets_a_correction_halfway_waits_for_it() {
         until_waiting(&mut superuser, 2).await;
         superuser.execute("select pg_advisory_unlock(4711)").await.unwrap();
     };
-    let ((), summary, ()) = tokio::join!(correction, importing, release);
+    let story = async { tokio::join!(correction, importing, release) };
+    let ((), summary, ()) = in_time("an import that waits for a correction", story).await;
     assert_eq!((summary.rows_new, summary.errors.listed), (2, vec![]));
     assert_eq!(sums(&app, &SpendFilter::default()).await, ["USD -3"]);
     assert_sums(&app).await;
