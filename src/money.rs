@@ -34,13 +34,26 @@ pub fn max_shown() -> String {
     grouped(&max_amount().into(), 2)
 }
 
-/// Reads a number exactly: an optional sign, digits with at most one point, optionally `E` and an exponent. Space around
-/// it does not count, nor do zeros that change nothing; the result has none of them.
+/// Reads a number that a person wrote, exactly: an optional sign, digits with at most one point. Space around it does not
+/// count, nor do zeros that change nothing; the result has none of them.
 ///
 /// # Errors
-/// Anything else: currency signs, separators of thousands, a comma, NaN; more than 28 significant digits or digits
-/// after the point.
+/// Anything else: an exponent, currency signs, separators of thousands, a comma, NaN; more than 28 significant digits or
+/// digits after the point.
 pub fn parse_decimal(text: &str) -> Result<Decimal, Message> {
+    let text = filled(text)?;
+    // Only a program or a spreadsheet that shortened it writes one; typed, it is a slip of the finger.
+    if text.contains(['e', 'E']) {
+        return Err(Message::new("error-decimal").with("value", excerpt(text)));
+    }
+    parse_scientific(text)
+}
+
+/// Reads a number as a provider's bill writes it, exactly: as [`parse_decimal`], and with `E` and an exponent too.
+///
+/// # Errors
+/// As [`parse_decimal`], but for the exponent.
+pub fn parse_scientific(text: &str) -> Result<Decimal, Message> {
     let text = filled(text)?;
     let refuse = || Message::new("error-decimal").with("value", excerpt(text));
     let too_long =
@@ -358,7 +371,7 @@ mod tests {
     use crate::locale::Locale;
 
     fn number(text: &str) -> Decimal {
-        parse_decimal(text).unwrap()
+        parse_scientific(text).unwrap()
     }
 
     fn currency(code: &str) -> Currency {
@@ -410,6 +423,7 @@ mod tests {
             "1_000",
         ] {
             assert_eq!(parse_decimal(text).unwrap_err().key, "error-decimal", "{text:?}");
+            assert_eq!(parse_scientific(text).unwrap_err().key, "error-decimal", "{text:?}");
         }
     }
 
@@ -418,8 +432,18 @@ mod tests {
         for text in
             ["1E28", "1E-29", "1E999999999999", "12345678901234567890123456789", "0.12345678901234567890123456789"]
         {
-            assert_eq!(parse_decimal(text).unwrap_err().key, "error-decimal-digits", "{text:?}");
+            assert_eq!(parse_scientific(text).unwrap_err().key, "error-decimal-digits", "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_person_writes_no_exponent() {
+        for text in ["1e3", "1E3", "1.5e+3", "120E-1", "0E0", "1E99"] {
+            for read in [parse_decimal, parse_amount, parse_quantity, parse_price] {
+                assert_eq!(read(text).unwrap_err().key, "error-decimal", "{text:?}");
+            }
+        }
+        assert_eq!(plain(parse_decimal(" -0012.50 ").unwrap()), "-12.5");
     }
 
     // case M10

@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 use rentroll::dates::{Cycle, Period, Renewal, Steps, Zone};
 use rentroll::labels::Labels;
-use rentroll::money::{Currency, Sum, parse_decimal};
+use rentroll::money::{Currency, Sum, parse_scientific};
 use rentroll::text::{Email, Name};
 use rust_decimal::Decimal;
 use sqlx::{PgConnection, Row as _};
@@ -46,7 +46,7 @@ async fn amounts_of_any_size_are_summed_by_the_database_and_read_exactly() {
     let connection = &mut database.superuser().await;
     let amounts: Vec<Decimal> =
         ["9999999999999999999999999999", "0.0000000000000000000000000001", "-196.84", "1.81E-8"]
-            .map(|text| parse_decimal(text).unwrap())
+            .map(|text| parse_scientific(text).unwrap())
             .to_vec();
     let row = sqlx::query("select sum(amount), array_agg(amount order by place) from unnest($1::numeric[]) with ordinality as t (amount, place)")
         .bind(&amounts)

@@ -31,7 +31,7 @@ pub(super) fn number(text: &str) -> Result<Decimal, Message> {
     let text = text.trim_ascii();
     match short_number(text.as_bytes()) {
         Some(number) => Ok(number),
-        None => money::parse_decimal(text),
+        None => money::parse_scientific(text),
     }
 }
 
