@@ -13,7 +13,10 @@ use std::str::FromStr;
 use chrono::{DateTime, Datelike, MappedLocalTime, NaiveDate, NaiveTime, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
 
-pub use self::cycle::{Cycle, Notice, Renewal, anchor_day, anchored, cancel_by, month_after, months_before, term_end};
+pub use self::cycle::{
+    Cycle, Notice, Renewal, SameAgain, anchor_day, anchored, cancel_by, cycles_of, month_after, months_before,
+    same_again, term_end,
+};
 pub use self::steps::Steps;
 use crate::limits;
 use crate::locale::{Locale, Message};

@@ -320,15 +320,53 @@ pub fn anchor_day(first_starts_on: NaiveDate, first_ends_on: Option<NaiveDate>, 
     if whole { first_starts_on.day() } else { next.day() }
 }
 
-/// The last day of a term of so many cycles: the day before the anchor day that follows. Nothing where there is no
-/// rhythm, no cycle, or an end beyond the last year that a date may have.
+/// The last day of a term of so many cycles: the day before the anchor day nearest to as many months after its first day.
+/// Nothing where there is no rhythm, no cycle, or an end beyond the last year that a date may have.
 pub fn term_end(starts_on: NaiveDate, anchor_day: u32, cycle: Cycle, cycles: u16) -> Option<NaiveDate> {
     let ahead = cycle.months()? * i32::from(cycles);
-    if !(1..=2_400).contains(&ahead) {
+    // Less than two hundred years, which no term lasts.
+    if !(1..2_400).contains(&ahead) {
         return None;
     }
-    let ends_on = month_after(anchor_day, starts_on, ahead).pred_opt()?;
+    let ends_on = month_after(anchor_day, starts_on, ahead + aside(starts_on.day(), anchor_day)).pred_opt()?;
     (ends_on.year() <= limits::LAST_YEAR).then_some(ends_on)
+}
+
+/// The month in which the anchor day lies nearest to a day of a month: this one, the next (for the 31st and the 1st) or the
+/// last. Decided by the numbers of the days alone, so that it is the same for every cycle of a term.
+fn aside(day: u32, anchor_day: u32) -> i32 {
+    const HALF: u32 = 15;
+    i32::from(day > anchor_day + HALF) - i32::from(anchor_day > day + HALF)
+}
+
+/// How many cycles a term has: as many as end nearest to its last day, the fewer where two are as near, at least one. So
+/// a day more or less at the end of a month never makes a cycle. A term without rhythm is one cycle.
+pub fn cycles_of(starts_on: NaiveDate, ends_on: NaiveDate, anchor_day: u32, cycle: Cycle) -> u16 {
+    let Some(months) = cycle.months() else { return 1 };
+    // The nearest end lies within a month of the last day, or within half a cycle.
+    let about = (month_index(ends_on) - month_index(starts_on)) / months;
+    let near = (about - 3..=about + 3).filter_map(|cycles| u16::try_from(cycles).ok());
+    let distance = |cycles: &u16| {
+        term_end(starts_on, anchor_day, cycle, *cycles)
+            .map_or(i64::MAX, |day| day.signed_duration_since(ends_on).num_days().abs())
+    };
+    near.filter(|cycles| *cycles > 0).min_by_key(distance).unwrap_or(1)
+}
+
+/// The term that follows one by itself: as many cycles again. Nothing where there is no rhythm, or no such day.
+pub fn same_again(starts_on: NaiveDate, ends_on: NaiveDate, anchor_day: u32, cycle: Cycle) -> Option<SameAgain> {
+    let cycles = cycles_of(starts_on, ends_on, anchor_day, cycle);
+    let ends_on = term_end(ends_on.succ_opt()?, anchor_day, cycle, cycles)?;
+    Some(SameAgain { cycles, ends_on })
+}
+
+/// What follows a term by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SameAgain {
+    /// How many cycles it has.
+    pub cycles: u16,
+    /// Its last day.
+    pub ends_on: NaiveDate,
 }
 
 /// The last day on which notice can be given, months counted first: itself a day to act.
@@ -417,6 +455,42 @@ mod tests {
         assert_eq!(term_end(date("2026-01-01"), 1, Cycle::Months(120), u16::MAX), None);
     }
 
+    // case R24: a stray day at the end of a month is no cycle.
+    #[test]
+    fn a_term_to_the_end_of_a_month_is_renewed_for_as_many_cycles() {
+        for (starts_on, ends_on, cycles, next) in [
+            ("2026-08-31", "2026-09-30", 1, "2026-10-31"),
+            ("2026-01-31", "2026-02-28", 1, "2026-03-31"),
+            ("2026-06-30", "2026-09-30", 3, "2026-12-31"),
+            ("2026-11-30", "2026-12-31", 1, "2027-01-31"),
+            ("2026-10-30", "2026-11-30", 1, "2026-12-31"),
+            ("2027-01-31", "2027-02-28", 1, "2027-03-31"),
+            ("2026-09-01", "2026-10-05", 1, "2026-11-05"),
+            ("2026-08-31", "2026-09-29", 1, "2026-10-30"),
+            ("2026-10-29", "2026-11-29", 1, "2026-12-29"),
+            ("2026-09-01", "2026-09-30", 1, "2026-10-31"),
+            ("2026-09-21", "2026-09-30", 1, "2026-10-31"),
+            ("2026-01-01", "2026-12-31", 12, "2027-12-31"),
+        ] {
+            let (first, last) = (date(starts_on), date(ends_on));
+            let anchor = anchor_day(first, Some(last), Cycle::MONTHLY);
+            assert_eq!(
+                same_again(first, last, anchor, Cycle::MONTHLY),
+                Some(SameAgain { cycles, ends_on: date(next) }),
+                "{starts_on} – {ends_on}"
+            );
+        }
+        assert_eq!(
+            last_days("2026-08-31", "2026-09-30", Cycle::MONTHLY, 3),
+            ["2026-09-30", "2026-10-31", "2026-11-30"]
+        );
+        assert_eq!(cycles_of(date("2026-01-01"), date("2027-06-30"), 1, Cycle::YEARLY), 1);
+        assert_eq!(cycles_of(date("2026-01-01"), date("2026-05-09"), 1, Cycle::Once), 1);
+        assert_eq!(same_again(date("2026-01-01"), date("2026-05-09"), 1, Cycle::Once), None);
+        let odd = term_end(date("2026-04-30"), 1, Cycle::MONTHLY, 1);
+        assert_eq!(odd, Some(date("2026-05-31")), "a cycle that begins a day before the anchor day is no single day");
+    }
+
     // case R15
     #[test]
     fn the_cancel_by_day_crosses_the_year() {
@@ -499,6 +573,32 @@ mod tests {
                 prop_assert_eq!(month_index(next) - month_index(starts_on), i32::from(months * cycles));
                 prop_assert_eq!(next, anchored(anchor, next.year(), next.month()));
                 starts_on = next;
+            }
+        }
+
+        #[test]
+        fn a_term_of_so_many_cycles_is_renewed_for_as_many(
+            start in days(), anchor in 1_u32..=31, months in 1_u16..=12, cycles in 1_u16..=24,
+        ) {
+            let cycle = Cycle::Months(months);
+            let Some(end) = term_end(start, anchor, cycle, cycles) else { return Ok(()) };
+            prop_assert!(end > start);
+            prop_assert_eq!(cycles_of(start, end, anchor, cycle), cycles);
+        }
+
+        #[test]
+        fn a_first_term_with_a_day_more_or_less_is_renewed_for_as_many_cycles(
+            start in days(), months in 1_u16..=12, cycles in 1_u16..=24, aside in -1_i64..=1,
+        ) {
+            let cycle = Cycle::Months(months);
+            let Some(end) = term_end(start, start.day(), cycle, cycles) else { return Ok(()) };
+            let (mut first, mut last) = (start, end + chrono::TimeDelta::days(aside));
+            let anchor = anchor_day(first, Some(last), cycle);
+            for _ in 0..14 {
+                let Some(next) = same_again(first, last, anchor, cycle) else { break };
+                prop_assert_eq!(next.cycles, cycles);
+                (first, last) = (last + Days::new(1), next.ends_on);
+                prop_assert_eq!(first, anchored(anchor, first.year(), first.month()), "the anchor day is kept");
             }
         }
 

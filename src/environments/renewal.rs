@@ -74,6 +74,9 @@ impl NewRenewal {
     /// All that is wrong with a renewal of this term, also where a field cannot be read and another can.
     pub fn check<'a>(text: &dyn Fn(&str) -> &'a str, last: &Term, anchor_day: u32) -> FieldErrors {
         let mut errors = Self::parse(text).err().unwrap_or_default();
+        for error in errors.0.iter_mut().filter(|error| error.field == "cycles") {
+            error.message = cycles_refused(text("cycles"), most_cycles(last, anchor_day));
+        }
         if last.cycle == Cycle::Once && text("ends_on").trim().is_empty() {
             // The form of such a term does not ask for cycles.
             errors.0.retain(|error| error.field != "cycles");
@@ -86,14 +89,10 @@ impl NewRenewal {
         errors
     }
 
-    /// The same again: what the last term says, for as many cycles as it had (one, where that is no whole number).
+    /// The same again: what the last term says, for as many cycles as it had.
     pub fn same_again(last: &Term, anchor_day: u32) -> Self {
-        let cycles = last.ends_on.map_or(1, |ends_on| {
-            let days = cycle_days(last.starts_on, Some(ends_on), last.cycle, anchor_day, ends_on);
-            let cycles = u16::try_from(days.len()).unwrap_or(1);
-            let whole = dates::term_end(last.starts_on, anchor_day, last.cycle, cycles) == Some(ends_on);
-            if whole { cycles } else { 1 }
-        });
+        let cycles =
+            last.ends_on.map_or(1, |ends_on| dates::cycles_of(last.starts_on, ends_on, anchor_day, last.cycle));
         Self {
             follows: last.id,
             until: Until::Cycles(cycles),
@@ -143,9 +142,10 @@ impl Until {
             }
             Self::Day(day) => day,
             Self::Cycles(cycles) => dates::term_end(starts_on, anchor_day, last.cycle, cycles).ok_or_else(|| {
-                let key = if last.cycle == Cycle::Once { "error-renewal-once" } else { "error-renewal-cycles" };
-                let field = if last.cycle == Cycle::Once { "ends_on" } else { "cycles" };
-                Error::invalid(field, Message::new(key).with("value", i32::from(cycles).to_string()))
+                if last.cycle == Cycle::Once {
+                    return Error::invalid("ends_on", Message::new("error-renewal-once"));
+                }
+                Error::invalid("cycles", cycles_refused(&cycles.to_string(), most_cycles(last, anchor_day)))
             })?,
         };
         Ok((starts_on, ends_on))
@@ -154,7 +154,18 @@ impl Until {
 
 fn parse_cycles(text: &str) -> Result<u16, Message> {
     let cycles = text.trim().parse::<u16>().ok().filter(|cycles| *cycles > 0);
-    cycles.ok_or_else(|| Message::new("error-renewal-cycles").with("value", excerpt(text.trim())))
+    cycles.ok_or_else(|| cycles_refused(text, u16::MAX))
+}
+
+/// The largest number of cycles with which the term after this one ends on a day that can be written; nothing is none.
+fn most_cycles(last: &Term, anchor_day: u32) -> u16 {
+    let Some(starts_on) = last.ends_on.and_then(|day| day.succ_opt()) else { return 0 };
+    let fits = |cycles: &u16| dates::term_end(starts_on, anchor_day, last.cycle, *cycles).is_some();
+    (1..=u16::MAX).take_while(fits).last().unwrap_or(0)
+}
+
+fn cycles_refused(text: &str, most: u16) -> Message {
+    Message::new("error-renewal-cycles").with("value", excerpt(text.trim())).with("most", u32::from(most))
 }
 
 /// What a renewal would come to.
@@ -268,6 +279,7 @@ mod tests {
     use super::*;
     use crate::dates::parse_date;
     use crate::ids::ProjectId;
+    use crate::locale::Locale;
 
     fn day(text: &str) -> NaiveDate {
         parse_date(text).unwrap()
@@ -315,7 +327,8 @@ mod tests {
             |last: &Term| NewRenewal::same_again(last, last.starts_on.format("%d").to_string().parse().unwrap()).until;
         assert_eq!(until(&term("2025-12-17", Some("2026-12-16"), Cycle::MONTHLY)), Until::Cycles(12));
         assert_eq!(until(&term("2025-12-17", Some("2026-01-16"), Cycle::MONTHLY)), Until::Cycles(1));
-        assert_eq!(until(&term("2025-12-17", Some("2026-03-01"), Cycle::MONTHLY)), Until::Cycles(1));
+        assert_eq!(until(&term("2025-12-17", Some("2026-03-01"), Cycle::MONTHLY)), Until::Cycles(2), "the nearest");
+        assert_eq!(until(&term("2025-12-17", Some("2026-01-20"), Cycle::MONTHLY)), Until::Cycles(1));
     }
 
     #[test]
@@ -330,8 +343,13 @@ mod tests {
         assert_eq!(key(next(&once, Until::Day(day("2026-03-31")))), "ends_on: error-renewal-day");
         assert_eq!(next(&once, Until::Day(day("2026-04-01"))).unwrap().1, "2026-04-01");
         assert_eq!(key(next(&term("2026-01-01", None, Cycle::MONTHLY), Until::Cycles(1))), "error-renewal-open-ended");
-        let far = term("2198-01-01", Some("2198-12-31"), Cycle::YEARLY);
+        let far = term("2196-01-01", Some("2196-12-31"), Cycle::YEARLY);
         assert_eq!(key(next(&far, Until::Cycles(9))), "cycles: error-renewal-cycles");
+        let text = |name: &str| if name == "cycles" { "9999" } else { "" };
+        let errors = NewRenewal::check(&text, &far, 1).0;
+        let said = errors.iter().find(|error| error.field == "cycles").map(|error| Locale::En.say(&error.message));
+        let expected = "\"9999\" is not a number of cycles that this term can have; write a whole number from 1 to 3.";
+        assert_eq!(said.as_deref(), Some(expected));
     }
 
     #[test]

@@ -392,18 +392,10 @@ pub fn cycle_days(
     anchor_day: u32,
     until: NaiveDate,
 ) -> Vec<NaiveDate> {
-    let last = ends_on.unwrap_or(until);
-    let mut days = vec![starts_on];
-    let Some(months) = cycle.months() else { return days };
-    // Two hundred years, which no term lasts.
-    for ahead in (1..=2_400).filter(|ahead| ahead % months == 0) {
-        let day = dates::month_after(anchor_day, starts_on, ahead);
-        if day > last {
-            break;
-        }
-        days.push(day);
-    }
-    days
+    let count = ends_on.map_or(u16::MAX, |ends_on| dates::cycles_of(starts_on, ends_on, anchor_day, cycle));
+    let after = |cycles| dates::term_end(starts_on, anchor_day, cycle, cycles)?.succ_opt();
+    let further = (1..count).map_while(after).take_while(|day| ends_on.is_some() || *day <= until);
+    std::iter::once(starts_on).chain(further).collect()
 }
 
 #[cfg(test)]
@@ -518,5 +510,8 @@ mod tests {
         assert_eq!(days.len(), 12);
         assert_eq!(days[1], date("2026-02-28"));
         assert_eq!(cycles(&term(&[("starts_on", "2026-01-30")]), 30).len(), 1);
+        let first = |starts_on, ends_on| term(&[("starts_on", starts_on), ("ends_on", ends_on), ("cycle", "monthly")]);
+        assert_eq!(cycles(&first("2026-08-31", "2026-09-30"), 1), [date("2026-08-31")], "a stray day is no cycle");
+        assert_eq!(cycles(&first("2026-03-01", "2026-04-10"), 1), [date("2026-03-01")]);
     }
 }

@@ -196,6 +196,29 @@ async fn a_renewal_shows_its_last_day_and_cost_before_it_is_saved() {
     assert!(shown.texts(".history li p")[0..].iter().any(|it| it.contains("renewed 竹简-预训练 to 2027-03-30")));
 }
 
+// case R24: a stray day at the end of a month is no cycle.
+#[tokio::test]
+async fn a_renewal_offers_as_many_cycles_as_the_term_has_and_says_how_many_there_can_be() {
+    let app = TestApp::new().await;
+    let browser = english(&app).await;
+    for (name, starts_on, ends_on, preview) in [
+        ("甲", "2026-11-30", "2026-12-31", "2027-01-01 – 2027-01-31 · 1 cycle"),
+        ("乙", "2026-10-30", "2026-11-30", "2026-12-01 – 2026-12-31 · 1 cycle"),
+        ("丙", "2027-01-31", "2027-02-28", "2027-03-01 – 2027-03-31 · 1 cycle"),
+        ("丁", "2026-06-30", "2026-09-30", "2026-10-01 – 2026-12-31 · 3 cycles"),
+    ] {
+        let term = NewTerm { cycle: Cycle::MONTHLY, ..NewTerm::between(day(starts_on), Some(day(ends_on))) };
+        let environment = app.open_environment_with(name, term).await;
+        let form = format!("/environments/{}/renewals/new", environment.id);
+        assert_eq!(browser.get(&form).await.texts(".preview p")[1], preview);
+        let many = browser.get(&format!("{form}?cycles=9999")).await;
+        let said = many.texts("#cycles-error").remove(0);
+        assert!(said.starts_with("\"9999\"") && said.contains("a whole number from 1 to 20"), "{said}");
+        let typed = browser.get(&format!("{form}?price=1e3&currency=CNY")).await;
+        assert!(typed.texts("#price-error")[0].starts_with("\"1e3\" is not a plain number"), "{}", typed.text());
+    }
+}
+
 #[tokio::test]
 async fn a_renewal_form_comes_back_with_all_that_is_wrong_and_all_that_was_typed() {
     let app = TestApp::new().await;

@@ -109,6 +109,30 @@ async fn automatic_renewals_are_written_once_each() {
     assert_eq!((last.number, last.ends_on), (3, Some(day("2026-05-31"))));
 }
 
+// case R24: a term that begins on the last day of a month and ends on the last day of the next is one month, and so is each
+// term that follows it.
+#[tokio::test]
+async fn a_term_to_the_end_of_a_month_is_not_renewed_for_twice_as_long() {
+    let app = TestApp::at("2026-09-30T02:00:00Z").await;
+    let term = NewTerm {
+        cycle: Cycle::MONTHLY,
+        renewal: Renewal::Automatic,
+        price: Some(100.into()),
+        currency: Some("CNY".parse().unwrap()),
+        ..NewTerm::between(day("2026-08-31"), Some(day("2026-09-30")))
+    };
+    let environment = app.open_environment_with("竹简-预训练", term).await;
+    app.go_to("2026-12-15");
+    jobs::run(&app.app, jobs::find("renewals").unwrap(), None).await.unwrap();
+    let mut read = app.read().await;
+    let terms = term::of_environment(read.connection(), environment.id).await.unwrap();
+    let days: Vec<_> = terms.iter().map(|term| format!("{} – {}", term.starts_on, term.ends_on.unwrap())).collect();
+    assert_eq!(
+        days,
+        ["2026-08-31 – 2026-09-30", "2026-10-01 – 2026-10-31", "2026-11-01 – 2026-11-30", "2026-12-01 – 2026-12-31"]
+    );
+}
+
 async fn resize(app: &TestApp, id: EnvironmentId, on: &str, quantity: i64) -> Result<environment::Environment> {
     let mut tx = app.app.write(&app.operator().because("月底赶训练")).await?;
     let reason = "月底赶训练".parse().expect("a reason");
