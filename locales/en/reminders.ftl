@@ -119,6 +119,8 @@ reminder-cost = { $total } ({ $price } × { $quantity }, { $cycle })
 reminder-nothing-stops = stops on { $date } at 00:00
 reminder-nothing-renews = renews itself on { $date } for about { $amount }
 reminder-nothing-renews-unknown = renews itself on { $date }, cost unknown
+reminder-nothing-renews-until = renews itself on { $date } until { $until } for about { $amount }
+reminder-nothing-renews-until-unknown = renews itself on { $date } until { $until }, cost unknown
 reminder-nothing-over = the provider may stop it and delete its data at any time
 reminder-nothing-renewed = the provider may have renewed it already: record the new term
 

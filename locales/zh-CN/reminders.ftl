@@ -119,6 +119,8 @@ reminder-cost = { $total }（{ $price } × { $quantity }，{ $cycle }）
 reminder-nothing-stops = { $date }0 点停止服务
 reminder-nothing-renews = { $date }自动续费，约 { $amount }
 reminder-nothing-renews-unknown = { $date }自动续费，金额未知
+reminder-nothing-renews-until = { $date }自动续费，续到 { $until }，约 { $amount }
+reminder-nothing-renews-until-unknown = { $date }自动续费，续到 { $until }，金额未知
 reminder-nothing-over = 服务随时可能停止，数据随时可能被删除
 reminder-nothing-renewed = 服务商可能已自动续费，请登记新的租期
 

@@ -4,9 +4,10 @@ mod facts;
 
 use askama::Template;
 use chrono::{DateTime, NaiveDate, Utc};
+use rust_decimal::Decimal;
 use uuid::Uuid;
 
-use crate::dates::{Cycle, Renewal, Steps, cancel_by, days_left, words};
+use crate::dates::{self, Cycle, Renewal, Steps, cancel_by, days_left, words};
 use crate::deadline::Kind;
 use crate::ids::PersonId;
 use crate::locale::{Locale, Message};
@@ -300,13 +301,24 @@ fn if_nothing(facts: &Facts, today: NaiveDate, cost: Option<&(Sum, Currency)>) -
         return Message::new(if automatic { "reminder-nothing-renewed" } else { "reminder-nothing-over" });
     }
     let date = words(ends_on.succ_opt().unwrap_or(ends_on), today);
-    match (automatic, cost) {
-        (false, _) => Message::new("reminder-nothing-stops").with("date", date),
-        (true, Some((total, currency))) => {
-            Message::new("reminder-nothing-renews").with("date", date).with("amount", amount(total, currency))
-        }
-        (true, None) => Message::new("reminder-nothing-renews-unknown").with("date", date),
+    if !automatic {
+        return Message::new("reminder-nothing-stops").with("date", date);
     }
+    // What will be booked: as many cycles as the term has. One without rhythm is not booked by itself.
+    let next = dates::same_again(facts.term.starts_on, ends_on, facts.term.anchor_day, facts.term.cycle);
+    let message = match (next, cost) {
+        (Some(next), Some((one, currency))) => Message::new("reminder-nothing-renews-until")
+            .with("until", words(next.ends_on, today))
+            .with("amount", amount(&one.times(Decimal::from(next.cycles)), currency)),
+        (Some(next), None) => {
+            Message::new("reminder-nothing-renews-until-unknown").with("until", words(next.ends_on, today))
+        }
+        (None, Some((total, currency))) => {
+            Message::new("reminder-nothing-renews").with("amount", amount(total, currency))
+        }
+        (None, None) => Message::new("reminder-nothing-renews-unknown"),
+    };
+    message.with("date", date)
 }
 
 /// The rule in words, and when the next mail comes.

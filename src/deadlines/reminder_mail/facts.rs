@@ -83,6 +83,8 @@ pub struct TermFacts {
     pub ends_on: Option<NaiveDate>,
     /// The rhythm.
     pub cycle: Cycle,
+    /// The day of the month on which the terms of its chain begin.
+    pub anchor_day: u32,
     /// What happens at its end.
     pub renewal: Renewal,
     /// How long before the last day notice must be given.
@@ -103,7 +105,7 @@ pub async fn read(tx: &mut Tx, deliveries: &[Uuid], today: NaiveDate) -> Result<
                   coalesce(e.reminder_steps, p.reminder_steps, $3) as "steps!",
                   bp.name as "bounced_name?", root.reply as "bounced_reply?",
                   d.kind as "kind: Kind", d.due_on, r.due_on as planned_on, next.due_on as "next_on?",
-                  t.starts_on, t.ends_on, t.cycle_months as "cycle: Cycle", t.renewal as "renewal: Renewal", t.notice_months,
+                  t.starts_on, t.ends_on, t.cycle_months as "cycle: Cycle", e.anchor_day, t.renewal as "renewal: Renewal", t.notice_months,
                   t.notice_days, t.price as "price: Decimal", t.currency
            from delivery v
            join person q on q.id = v.person_id
@@ -159,6 +161,7 @@ pub async fn read(tx: &mut Tx, deliveries: &[Uuid], today: NaiveDate) -> Result<
                 starts_on: row.starts_on,
                 ends_on: row.ends_on,
                 cycle: row.cycle.unwrap_or(Cycle::Once),
+                anchor_day: row.anchor_day.and_then(|day| u32::try_from(day).ok()).unwrap_or(1),
                 renewal: row.renewal,
                 notice: Notice::from_columns(row.notice_months, row.notice_days),
                 price: row.price,

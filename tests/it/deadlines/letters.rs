@@ -3,6 +3,8 @@
 use rentroll::actor::Role;
 use rentroll::dates::{Cycle, Notice, Renewal};
 use rentroll::environments::term::NewTerm;
+use rentroll::jobs;
+use rentroll::locale::Locale;
 use rentroll::mail::{Mailbox, Mailer, Memory, Outgoing};
 use rust_decimal::Decimal;
 
@@ -136,7 +138,7 @@ async fn a_reminder_speaks_the_readers_language() {
     Cancel by:          Sun 1 Mar 2026
     Renewal:            automatic
     Cost per cycle:     unknown
-    If nothing is done: renews itself on Wed 1 Apr 2026, cost unknown
+    If nothing is done: renews itself on Wed 1 Apr 2026 until Wed 31 Mar 2027, cost unknown
 
     The environment: https://ledger.palmfan.example/environments/1
 
@@ -144,6 +146,46 @@ async fn a_reminder_speaks_the_readers_language() {
     You get this as the owner; also sent to 宋霜降 (checker).
     ");
     assert!(app.mails().iter().any(|mail| mail.subject.starts_with("【还有 7 天】")), "the checker reads Chinese");
+}
+
+// case R24: what the mail says will be booked is what is booked.
+#[tokio::test]
+async fn a_mail_names_the_cost_and_the_last_day_of_the_term_that_will_be_booked() {
+    let app = TestApp::at("2026-09-01T02:00:00Z").await;
+    for (name, starts_on, ends_on) in [("Slip", "2026-08-31", "2026-09-30"), ("Reed", "2026-06-30", "2026-09-30")] {
+        let term = NewTerm {
+            cycle: Cycle::MONTHLY,
+            renewal: Renewal::Automatic,
+            quantity: 2.into(),
+            price: Some(100.into()),
+            currency: Some("CNY".parse().unwrap()),
+            ..NewTerm::between(day(starts_on), Some(day(ends_on)))
+        };
+        app.open_environment_with(name, term).await;
+    }
+    sql(&app, "update person set locale = 'en'").await;
+    app.go_to("2026-09-15");
+    app.remind().await;
+    let promised = |name: &str| {
+        let mail = app.mails().into_iter().find(|mail| mail.subject.contains(name)).expect("a mail");
+        mail.text.lines().find_map(|line| line.strip_prefix("If nothing is done: ")).expect("a line").to_owned()
+    };
+    let one = "renews itself on Thu 1 Oct 2026 until Sat 31 Oct 2026 for about 200.00 CNY";
+    assert_eq!(promised("Slip"), one);
+    let three = "renews itself on Thu 1 Oct 2026 until Thu 31 Dec 2026 for about 600.00 CNY";
+    assert_eq!(promised("Reed"), three);
+    app.go_to("2026-10-01");
+    jobs::run(&app.app, jobs::find("renewals").unwrap(), None).await.unwrap();
+    let sentences: Vec<String> = app
+        .history()
+        .await
+        .iter()
+        .filter(|entry| entry.action == "term.renewed")
+        .map(|entry| entry.sentence(&Locale::En))
+        .collect();
+    for (name, ends_on) in [("Slip", "2026-10-31"), ("Reed", "2026-12-31")] {
+        assert!(sentences.iter().any(|it| it.contains(&format!("renewed {name} to {ends_on}"))), "{sentences:?}");
+    }
 }
 
 // cases E09, E10: the text has no HTML in it, and the HTML has all that the text has.
