@@ -149,6 +149,11 @@ impl Renewal {
         }
     }
 
+    /// Whether a next term can follow one of this kind, with or without a last day: where not, no page offers it.
+    pub const fn can_follow(self, ends: bool) -> bool {
+        ends && !matches!(self, Self::Never)
+    }
+
     /// How a page calls it.
     pub const fn words(self) -> Message {
         Message::new(match self {

@@ -142,6 +142,11 @@ impl DueRow {
         }
     }
 
+    /// Whether its term can be renewed.
+    pub fn may_renew(&self) -> bool {
+        self.renewal.can_follow(self.due_on.is_some())
+    }
+
     /// What happens if nobody does anything.
     pub fn if_nothing(&self) -> Message {
         let past = self.days_left.is_some_and(|days| days < 0);

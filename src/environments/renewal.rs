@@ -201,11 +201,11 @@ pub fn preview(new: &NewTerm, anchor_day: u32, rent: &Rent<'_>, prices: &[Price]
 
 /// Why there is nothing to renew; nothing where it can be renewed.
 pub fn obstacle(status: Status, last: &Term) -> Option<Message> {
-    let key = match (status, last.renewal, last.ends_on) {
-        (Status::Ended | Status::Voided, ..) => "error-environment-not-active",
-        (Status::Active, Renewal::Never, _) => "error-renewal-never",
-        (Status::Active, _, None) => "error-renewal-open-ended",
-        (Status::Active, _, Some(_)) => return None,
+    let key = match (status, last.renewal) {
+        (Status::Ended | Status::Voided, _) => "error-environment-not-active",
+        (Status::Active, renewal) if renewal.can_follow(last.ends_on.is_some()) => return None,
+        (Status::Active, Renewal::Never) => "error-renewal-never",
+        (Status::Active, _) => "error-renewal-open-ended",
     };
     Some(Message::new(key))
 }

@@ -12,6 +12,7 @@ use crate::dates;
 use crate::deadline::{self, Deadline};
 use crate::environments::cost::{Cost, Rent};
 use crate::environments::environment::{self, Environment, Status};
+use crate::environments::renewal;
 use crate::environments::scale::{self, ScaleChange};
 use crate::environments::term::{self, Term, cycle_days};
 use crate::environments::watcher::{self, Watcher};
@@ -99,6 +100,14 @@ async fn expected(read: &mut Read, environment: &Environment, terms: &[Term]) ->
 impl EnvironmentPage {
     fn is_active(&self) -> bool {
         self.environment.status == Status::Active
+    }
+
+    fn may_renew(&self) -> bool {
+        self.terms.last().is_some_and(|last| renewal::obstacle(self.environment.status, last).is_none())
+    }
+
+    fn is_voided(&self) -> bool {
+        self.environment.status == Status::Voided
     }
 
     fn is_ended(&self) -> bool {

@@ -3,7 +3,7 @@
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 
 use crate::actor::Actor;
-use crate::dates::Period;
+use crate::dates::{Period, Renewal};
 use crate::deadline::Kind;
 use crate::error::Result;
 use crate::ids::{EnvironmentId, ProjectId};
@@ -33,6 +33,8 @@ pub(super) struct Due {
     pub project: Option<(ProjectId, String)>,
     /// Who decides.
     pub owner: Option<String>,
+    /// Whether its term can be renewed.
+    pub may_renew: bool,
 }
 
 /// What is due: overdue and within the next days, and the first date after those.
@@ -51,8 +53,10 @@ pub(super) async fn deadlines(read: &mut Read, actor: &Actor, mine: bool) -> Res
     let person = actor.person.filter(|_| mine).map(|person| person.0);
     let rows = sqlx::query!(
         r#"select d.kind as "kind: Kind", d.due_on, d.environment_id as "environment_id: EnvironmentId", e.name as "environment?",
-                  d.project_id as "project_id: ProjectId", p.name as "project?", owner.name as "owner?"
+                  d.project_id as "project_id: ProjectId", p.name as "project?", owner.name as "owner?",
+                  t.renewal as "renewal?: Renewal"
            from deadline d
+           left join term t on t.id = d.term_id
            left join environment e on e.id = d.environment_id
            left join project p on p.id = d.project_id
            left join person owner on owner.id = e.owner_id
@@ -70,6 +74,7 @@ pub(super) async fn deadlines(read: &mut Read, actor: &Actor, mine: bool) -> Res
         environment: row.environment_id.zip(row.environment),
         project: row.project_id.zip(row.project),
         owner: row.owner,
+        may_renew: row.renewal.is_some_and(|renewal| renewal.can_follow(true)),
     });
     let (mut due, later): (Vec<_>, Vec<_>) = all.partition(|one| one.days_left <= AHEAD);
     let more = due.len() > SHOWN;

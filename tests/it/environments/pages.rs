@@ -273,11 +273,21 @@ async fn what_cannot_be_renewed_says_why_and_leads_on() {
             assert!(answer.texts(".lead")[0].contains(why), "{}", answer.text());
             assert_eq!(answer.attributes("main .actions a", "href"), [format!("/terms/{}/edit", last.id)]);
         }
+        // Nothing leads there: neither the environment's page nor a list offers what cannot be done.
+        let renew = format!("{path}/renewals/new");
+        let lists = ["/renewals?within=all", "/renewals?within=open-ended", "/"];
+        for page in [path.as_str()].into_iter().chain(lists) {
+            let links = browser.get(page).await.attributes("main a", "href");
+            assert!(!links.contains(&renew), "{page}");
+        }
         // The way on: another kind of renewal, and a last day.
         let edit = format!("/terms/{}", last.id);
         let changed = [("renewal", "on_request"), ("ends_on", "2026-03-31")];
         assert_eq!(browser.submit(&format!("{edit}/edit"), &edit, &changed).await.status, StatusCode::SEE_OTHER);
-        assert_eq!(browser.get(&format!("{path}/renewals/new")).await.status, StatusCode::OK);
+        assert_eq!(browser.get(&renew).await.status, StatusCode::OK);
+        for page in [path.as_str(), "/renewals?within=all"] {
+            assert!(browser.get(page).await.attributes("main a", "href").contains(&renew), "{page}");
+        }
         browser.submit(&format!("{path}/end"), "/end", &[("ended_on", "2026-03-20")]).await;
         let ended = browser.get(&format!("{path}/renewals/new")).await;
         assert_eq!(ended.attributes("main .actions a", "href"), [format!("{path}/end")]);
