@@ -9,6 +9,7 @@ use uuid::Uuid;
 use crate::error::{Error, FieldErrors};
 use crate::limits;
 use crate::locale::{Locale, Message};
+use crate::text::Line;
 
 /// The fields of a form, as they were typed. An edit form's values start from the record.
 #[derive(Debug, Clone, Default)]
@@ -51,6 +52,20 @@ impl Fields {
     /// Why the person does this; empty is no reason.
     pub fn reason(&self) -> &str {
         self.get("reason")
+    }
+
+    /// Why the person does this, where something must be said.
+    pub fn needed_reason(&self) -> Result<Line, FieldErrors> {
+        let mut errors = FieldErrors::new();
+        let reason = errors.take("reason", self.reason().parse::<Line>());
+        match reason {
+            Some(reason) if !reason.is_empty() => Ok(reason),
+            Some(_) => {
+                errors.add("reason", Message::new("error-reason"));
+                Err(errors)
+            }
+            None => Err(errors),
+        }
     }
 }
 

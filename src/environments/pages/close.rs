@@ -95,12 +95,16 @@ struct VoidForm {
 }
 
 pub(super) async fn void_form(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Result<Response> {
+    page(&void_page(&app, shell, EnvironmentId(id), None).await?)
+}
+
+async fn void_page(app: &App, shell: Shell, id: EnvironmentId, again: Option<FormState>) -> Result<VoidForm> {
     let mut read = app.read(&shell.actor).await?;
-    let environment = environment::get(read.connection(), EnvironmentId(id)).await?;
+    let environment = environment::get(read.connection(), id).await?;
     shell.actor.allow(Permission::Operate, Some(environment.project_id))?;
     let has_rows = environment::has_ledger_rows(read.connection(), environment.id).await?;
-    let form = FormState::new(Fields::new().with("version", environment.version));
-    page(&VoidForm { shell, form, environment, has_rows })
+    let form = again.unwrap_or_else(|| FormState::new(Fields::new().with("version", environment.version)));
+    Ok(VoidForm { shell, form, environment, has_rows })
 }
 
 pub(super) async fn void(
@@ -109,7 +113,15 @@ pub(super) async fn void(
     Path(id): Path<i64>,
     fields: Fields,
 ) -> Result<Response> {
-    let mut tx = app.write(&shell.actor.clone().because(fields.reason())).await?;
+    let reason = match fields.needed_reason() {
+        Ok(reason) => reason,
+        Err(errors) => {
+            let again = Some(FormState::again(fields, errors));
+            let template = void_page(&app, shell, EnvironmentId(id), again).await?;
+            return page_with(StatusCode::UNPROCESSABLE_ENTITY, &template);
+        }
+    };
+    let mut tx = app.write(&shell.actor.clone().because(reason.as_str())).await?;
     if tx.sent_before(fields.submit_id()?).await?.is_none() {
         environment::void(&mut tx, EnvironmentId(id), fields.version()?).await?;
         tx.commit().await?;

@@ -12,9 +12,7 @@ use crate::audit::{self, Entry};
 use crate::environments::choice::{self, EnvironmentChoice};
 use crate::error::{Error, FieldErrors, Result};
 use crate::locale::Message;
-use crate::text::Line;
 use crate::tx::Read;
-use crate::web::forms::Fields;
 use crate::web::routes::{Needs, Routes};
 
 /// Recording, for which somebody must have a project to record for; the command asks for the right in the very project.
@@ -39,20 +37,6 @@ async fn environments(read: &mut Read, actor: &Actor) -> Result<Vec<(String, Str
     let choices: Vec<EnvironmentChoice> = choice::choices(read).await?;
     let mine = choices.iter().filter(|choice| actor.may(Permission::Operate, Some(choice.project_id)));
     Ok(mine.map(|choice| (choice.id.to_string(), choice.to_string())).collect())
-}
-
-/// Why an entry is taken back: something must be said.
-fn reason(fields: &Fields) -> Result<Line, FieldErrors> {
-    let mut errors = FieldErrors::new();
-    let reason = errors.take("reason", fields.reason().parse::<Line>());
-    match reason {
-        Some(reason) if !reason.is_empty() => Ok(reason),
-        Some(_) => {
-            errors.add("reason", Message::new("error-reason"));
-            Err(errors)
-        }
-        None => Err(errors),
-    }
 }
 
 /// Both halves of a form, or all that is wrong with either.

@@ -321,7 +321,7 @@ async fn open_entry(read: &mut Read, shell: &Shell, id: i64) -> Result<OutputEnt
 async fn correct(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
     let id = OutputId(id);
     let corrected = async {
-        let (new, reason) = super::both(NewOutput::parse(&|name| fields.get(name)), super::reason(&fields))?;
+        let (new, reason) = super::both(NewOutput::parse(&|name| fields.get(name)), fields.needed_reason())?;
         let actor = shell.actor.clone().because(reason.as_str());
         once(&app, &actor, &fields, async |tx| output::correct(tx, id, &new).await).await
     };
@@ -361,7 +361,7 @@ async fn void_form(State(app): State<App>, shell: Shell, Path(id): Path<i64>) ->
 
 async fn void(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
     let voided = async {
-        let actor = shell.actor.clone().because(super::reason(&fields)?.as_str());
+        let actor = shell.actor.clone().because(fields.needed_reason()?.as_str());
         once(&app, &actor, &fields, async |tx| output::void(tx, OutputId(id)).await).await
     };
     match voided.await {

@@ -203,7 +203,7 @@ async fn correct(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fiel
     let corrected = async {
         let zone = zone(&app, &shell).await?;
         let new = NewSpend::parse(&|name| fields.get(name), zone);
-        let (new, reason) = super::both(new, super::reason(&fields))?;
+        let (new, reason) = super::both(new, fields.needed_reason())?;
         let actor = shell.actor.clone().because(reason.as_str());
         once(&app, &actor, &fields, async |tx| spend::correct(tx, SpendId(id), new).await).await
     };
@@ -238,7 +238,7 @@ async fn void_form(State(app): State<App>, shell: Shell, Path(id): Path<i64>) ->
 
 async fn void(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
     let voided = async {
-        let actor = shell.actor.clone().because(super::reason(&fields)?.as_str());
+        let actor = shell.actor.clone().because(fields.needed_reason()?.as_str());
         once(&app, &actor, &fields, async |tx| spend::void(tx, SpendId(id)).await).await
     };
     match voided.await {

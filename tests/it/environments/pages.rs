@@ -344,8 +344,17 @@ async fn quantity_end_resume_and_void_have_their_pages() {
     assert!(shown.texts(".lead")[0].contains("20 Mar 2026"));
     browser.submit(&format!("{path}/end"), "/resume", &[]).await;
     assert_eq!(browser.get(&path).await.texts("h1 .state"), ["Active"]);
+    let form = browser.get(&format!("{path}/void")).await;
+    assert!(form.texts(".lead")[0].contains("This cannot be taken back."));
+    let silent = browser.submit(&format!("{path}/void"), "/void", &[("reason", " ")]).await;
+    assert_eq!(silent.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(silent.texts("#reason-error"), ["Say why, so that somebody understands it later."]);
+    assert_eq!(browser.get(&path).await.texts("h1 .state"), ["Active"]);
     browser.submit(&format!("{path}/void"), "/void", &[("reason", "twice")]).await;
-    assert_eq!(browser.get(&path).await.texts("h1 .state"), ["Voided"]);
+    let shown = browser.get(&path).await;
+    assert_eq!(shown.texts("h1 .state"), ["Voided"]);
+    assert!(shown.texts(".lead").is_empty(), "its term has an end date, so nothing may say that there is none");
+    assert!(shown.texts(".history li p").iter().any(|it| it.contains("voided") && it.contains("twice")));
     assert!(browser.get("/environments").await.texts(".empty").len() == 1);
 }
 
