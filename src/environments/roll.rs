@@ -7,6 +7,7 @@ use chrono::NaiveDate;
 use futures_util::{Stream, stream};
 use rust_decimal::Decimal;
 use serde::Deserialize;
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::catalog::price;
 use crate::catalog::tier::BillingMode;
@@ -40,14 +41,15 @@ pub struct EnvironmentFilter {
     pub owner: Option<i64>,
     /// One scenario.
     pub scenario: Option<Scenario>,
-    /// Words in any order, each somewhere in the name, the labels, the project, the provider or the tier.
+    /// Words in any order, each somewhere in the name, the labels, the project, the provider, the tier or the note. Small and
+    /// capital letters, full-width and half-width forms are the same.
     pub q: Option<String>,
     /// The last environment of the page before.
     pub after: Option<i64>,
 }
 
 impl EnvironmentFilter {
-    /// The words to look for, in small letters.
+    /// The words to look for, in small letters and plain forms, as the statement writes what it looks in.
     pub(super) fn words(&self) -> Result<Vec<String>> {
         let q = self.q.as_deref().unwrap_or_default();
         if q.chars().count() > limits::SEARCH_CHARS {
@@ -57,7 +59,8 @@ impl EnvironmentFilter {
         if q.contains('\0') {
             return Err(Error::invalid("q", Message::new("error-text-nul")));
         }
-        Ok(q.split_whitespace().map(str::to_lowercase).collect())
+        let plain: String = q.nfkc().collect();
+        Ok(plain.split_whitespace().map(str::to_lowercase).collect())
     }
 
     /// The filter as it stands in an address, without the place in the list: empty, or `?…`.
@@ -97,8 +100,8 @@ macro_rules! filtered {
                and ($6::text is null or e.scenario = $6)
                and not exists (
                    select 1 from unnest($7::text[]) word
-                   where strpos(lower(e.name || ' ' || j.name || ' ' || p.name || ' ' || g.name || ' ' || coalesce(
-                       (select string_agg(key || '=' || value, ' ') from jsonb_each_text(e.labels)), '')), word) = 0)" + $rest,
+                   where strpos(lower(normalize(concat_ws(' ', e.name, j.name, p.name, g.name, e.note,
+                       (select string_agg(key || '=' || value, ' ') from jsonb_each_text(e.labels))), nfkc)), word) = 0)" + $rest,
             filter.project,
             filter.provider,
             filter.tier,

@@ -35,6 +35,26 @@ async fn one_chinese_character_finds_and_every_word_must_match_in_any_order() {
     assert_eq!(found(&app, "推理 集群").await, Vec::<String>::new());
 }
 
+#[tokio::test]
+async fn every_field_is_searched_whatever_the_width_or_the_case_of_the_letters() {
+    let app = TestApp::new().await;
+    let environment = app.open_environment("上海A100训练集群", "2026-01-01", None).await;
+    app.open_environment("推理", "2026-01-01", None).await;
+    let labels = "Team=LLM;用途＝预训练".parse().unwrap();
+    let note = "机柜 B-07，合同ＨＴ２０２６ 100%".parse().unwrap();
+    let facts = Facts { labels, note, ..Facts::named(environment.name, environment.provider_id, environment.tier_id) };
+    let mut tx = app.write().await;
+    environment::change(&mut tx, environment.id, environment.version, &facts).await.unwrap();
+    tx.commit().await.unwrap();
+    for q in
+        ["Ａ１００", "ａ100　训练", "team=llm", "用途=预训", "b-07", "ht2026", "１００％", "h800 苇 竹简", "柜 LLM"]
+    {
+        let expected = if q == "h800 苇 竹简" { 2 } else { 1 };
+        assert_eq!(found(&app, q).await.len(), expected, "{q}");
+    }
+    assert_eq!(found(&app, "b-07 推理").await, Vec::<String>::new(), "every word must match");
+}
+
 // case S01: 55 with the same end, over pages.
 #[tokio::test]
 async fn pages_by_key_show_every_environment_once_soonest_end_first_and_open_ends_last() {
