@@ -1,6 +1,6 @@
 //! key=value labels of environments and other records.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
@@ -35,6 +35,17 @@ impl Labels {
     /// How many there are.
     pub fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// The same labels without these keys and with others, which rule where both have a key.
+    ///
+    /// # Errors
+    /// More labels than a thing can have.
+    pub fn changed(&self, remove: &BTreeSet<String>, add: &Self) -> Result<Self, Message> {
+        let mut labels = self.0.clone();
+        labels.retain(|key, _| !remove.contains(key));
+        labels.extend(add.0.clone());
+        Self::try_from(labels)
     }
 
     fn add(&mut self, key: &str, value: &str) -> Result<(), Message> {
@@ -132,6 +143,15 @@ mod tests {
         assert_eq!(labels.get("用途"), Some("预训练"));
         assert_eq!(labels.get("spare"), Some(""));
         assert!("".parse::<Labels>().unwrap().is_empty());
+    }
+
+    #[test]
+    fn labels_are_taken_off_and_put_on() {
+        let labels: Labels = "team=llm;use=training;spare=".parse().unwrap();
+        let (off, on) = (["spare".to_owned(), "none".to_owned()].into(), "use=inference;zone=a".parse().unwrap());
+        assert_eq!(labels.changed(&off, &on).unwrap().to_string(), "team=llm;use=inference;zone=a");
+        let many: Labels = (0..20).map(|i| format!("k{i}=v")).collect::<Vec<_>>().join(";").parse().unwrap();
+        assert_eq!(labels.changed(&BTreeSet::new(), &many).unwrap_err().key, "error-label-count");
     }
 
     #[test]

@@ -75,6 +75,8 @@ pub const IMPORT_ERRORS: usize = 200;
 pub const PAGE_ROWS: usize = 50;
 /// A form without a file.
 pub const FORM_BYTES: usize = 256 * 1024;
+/// Environments that one form changes: as many as fit into its size and into the time of a request.
+pub const BULK_ENVIRONMENTS: usize = 500;
 /// The words of a search.
 pub const SEARCH_CHARS: usize = 200;
 

@@ -144,6 +144,27 @@ env-totals = { $all ->
     [one] 1 environment
    *[other] { $all } environments
  }, { $active } in use
+bulk-open = Change the ticked, or all that match
+bulk-title = Change several environments
+bulk-lead = Only what you fill in is changed, and everything else stays. You see what would change before anything is written.
+bulk-labels-add = Labels to put on
+bulk-labels-remove = Labels to take off
+bulk-help-labels-remove = Their keys, like team;use.
+bulk-help-steps = Days before a deadline, like 15;7;3;1;0.
+bulk-difference = { $field }: { $before } → { $after }
+bulk-same = is so already
+bulk-left-out = left out
+bulk-refused-right = Left out: you may not change records in { $project }.
+bulk-refused-ended = Left out: it has ended.
+bulk-change = { $n ->
+    [one] Change 1 environment
+   *[other] Change { $n } environments
+ }
+error-bulk-nothing = Fill in at least one field: what is to be changed?
+error-bulk-none = No environment is ticked; tick at least one.
+error-bulk-many = One form changes at most { $most } environments; filter the list, or tick some.
+error-bulk-person = Nobody here has the address { $address }; add the person first.
+error-bulk-stale = Changed by somebody else since you looked: { $names }. Nothing was saved. Below is how it stands now; look again, then confirm.
 env-terms-file = Their terms, to import again:
 env-expected-agreed = { $amount } (agreed)
 env-expected-listed = { $amount } (price list)

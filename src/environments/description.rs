@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::access::person::{self, NewPerson};
+use sqlx::PgConnection;
+
+use crate::access::person::{self, NewPerson, Person};
 use crate::access::project;
 use crate::actor::Permission;
 use crate::catalog::{provider, tier};
@@ -141,7 +143,7 @@ impl Description {
             }
         }
         for (field, somebody) in self.people() {
-            match find(tx, somebody).await {
+            match find(tx.connection(), somebody).await {
                 Ok(Some(_)) => {}
                 Ok(None) => missing.add_person(somebody),
                 Err(Error::Invalid(more)) => more.0.into_iter().for_each(|error| errors.add(field, error.message)),
@@ -179,24 +181,23 @@ impl Description {
 }
 
 /// The person, where the ledger knows one. A name that nobody or more than one has is refused.
-async fn find(tx: &mut Tx, somebody: &Somebody) -> Result<Option<PersonId>> {
+pub(super) async fn find(connection: &mut PgConnection, somebody: &Somebody) -> Result<Option<Person>> {
     match somebody {
-        Somebody::Address(address) => {
-            Ok(person::find_by_email(tx.connection(), address).await?.map(|person| person.id))
-        }
+        Somebody::Address(address) => person::find_by_email(connection, address).await,
         Somebody::Named(name) => {
-            let [person] = &person::with_name(tx.connection(), name).await?[..] else {
-                let message = Message::new("error-person-name").with("name", excerpt(name.as_str()));
-                return Err(Error::invalid("", message));
-            };
-            Ok(Some(person.id))
+            let mut people = person::with_name(connection, name).await?;
+            if people.len() == 1 {
+                return Ok(people.pop());
+            }
+            let message = Message::new("error-person-name").with("name", excerpt(name.as_str()));
+            Err(Error::invalid("", message))
         }
     }
 }
 
 async fn find_or_add(tx: &mut Tx, somebody: &Somebody) -> Result<PersonId> {
-    if let Some(id) = find(tx, somebody).await? {
-        return Ok(id);
+    if let Some(person) = find(tx.connection(), somebody).await? {
+        return Ok(person.id);
     }
     let Somebody::Address(address) = somebody else { return Err(Error::NotFound) };
     let new = NewPerson::addressed(address).map_err(|message| Error::invalid("owner", message))?;

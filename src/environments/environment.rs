@@ -243,6 +243,11 @@ pub async fn get(connection: &mut PgConnection, id: EnvironmentId) -> Result<Env
     Ok(select_environment!("where e.id = $1", id.0).fetch_one(connection).await?)
 }
 
+/// Those of these environments that the reader may see, by name.
+pub(super) async fn of_ids(connection: &mut PgConnection, ids: &[i64]) -> Result<Vec<Environment>> {
+    Ok(select_environment!("where e.id = any($1) order by e.name, e.id", ids).fetch_all(connection).await?)
+}
+
 /// The project's environment with this name that is not voided.
 pub async fn find_by_name(
     connection: &mut PgConnection,

@@ -3,6 +3,7 @@
 //! An environment is one rented thing of a project. Its terms follow one another; only the last has open deadlines. Ending an
 //! environment closes them. Nothing is deleted.
 
+pub mod bulk;
 pub mod choice;
 pub mod cost;
 pub mod description;

@@ -63,25 +63,30 @@ impl EnvironmentFilter {
         Ok(plain.split_whitespace().map(str::to_lowercase).collect())
     }
 
-    /// The filter as it stands in an address, without the place in the list: empty, or `?…`.
-    pub fn query(&self) -> String {
-        let mut query = url::form_urlencoded::Serializer::new(String::new());
+    /// What is filtered, as name and value, without the place in the list.
+    pub fn pairs(&self) -> Vec<(&'static str, String)> {
+        let mut pairs = Vec::new();
         let ids = [("project", self.project), ("provider", self.provider), ("tier", self.tier), ("owner", self.owner)];
         for (name, id) in ids {
             if let Some(id) = id {
-                query.append_pair(name, &id.to_string());
+                pairs.push((name, id.to_string()));
             }
         }
         if let Some(status) = self.status {
-            query.append_pair("status", status.as_str());
+            pairs.push(("status", status.as_str().to_owned()));
         }
         if let Some(scenario) = self.scenario {
-            query.append_pair("scenario", scenario.as_str());
+            pairs.push(("scenario", scenario.as_str().to_owned()));
         }
         if let Some(q) = self.q.as_deref().filter(|q| !q.trim().is_empty()) {
-            query.append_pair("q", q.trim());
+            pairs.push(("q", q.trim().to_owned()));
         }
-        let query = query.finish();
+        pairs
+    }
+
+    /// The filter as it stands in an address, without the place in the list: empty, or `?…`.
+    pub fn query(&self) -> String {
+        let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(self.pairs()).finish();
         if query.is_empty() { query } else { format!("?{query}") }
     }
 }

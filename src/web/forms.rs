@@ -39,6 +39,11 @@ impl Fields {
         Some(self.get(name)).filter(|value| !value.trim().is_empty())
     }
 
+    /// Every field with what was typed.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// The id that makes the same form, sent twice, one act.
     pub fn submit_id(&self) -> Result<Uuid, Error> {
         self.get("submit_id").parse().map_err(|_| Error::invalid("", Message::new("error-submit-id")))

@@ -1,5 +1,6 @@
 //! Stories of environments, their terms, renewals and files.
 
+mod bulk;
 mod import;
 mod pages;
 mod renewals;

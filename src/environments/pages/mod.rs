@@ -1,5 +1,6 @@
 //! Pages of environments: the list, one environment and what is done with it, and the import.
 
+mod bulk;
 mod close;
 mod edit;
 mod fields;
@@ -22,6 +23,8 @@ pub fn routes() -> Routes {
     list::routes()
         .get("/environments/new", OPERATOR, edit::new)
         .post("/environments", OPERATOR, edit::open)
+        .get("/environments/bulk/edit", OPERATOR, bulk::form)
+        .post("/environments/bulk", OPERATOR, bulk::change)
         .get("/environments/{id}", Needs::SignIn, show::show)
         .get("/environments/{id}/edit", OPERATOR, edit::edit)
         .post("/environments/{id}", OPERATOR, edit::change)
