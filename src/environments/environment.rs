@@ -448,8 +448,9 @@ pub async fn void(tx: &mut Tx, id: EnvironmentId, version: i32) -> Result<Enviro
 
 /// Whether anything was recorded for the environment, so that it cannot be voided.
 pub async fn has_ledger_rows(connection: &mut PgConnection, id: EnvironmentId) -> Result<bool> {
+    // The sums of its months know of every line, without a look into the partition of every month.
     let found = sqlx::query_scalar!(
-        r#"select exists (select 1 from spend where environment_id = $1)
+        r#"select exists (select 1 from spend_month where environment_id = $1)
                or exists (select 1 from output_entry where environment_id = $1)
                or exists (select 1 from binding where environment_id = $1) as "found!""#,
         id.0

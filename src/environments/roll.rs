@@ -91,8 +91,8 @@ impl EnvironmentFilter {
     }
 }
 
-/// The conditions of a filter over `environment e`, `project j`, `provider p` and `tier g`; the first six arguments of the
-/// statement are the filter's, the seventh are its words.
+/// The conditions of a filter over `environment e`; the first six arguments of the statement are the filter's, the seventh are
+/// its words.
 macro_rules! filtered {
     ($head:literal, $rest:literal, $filter:expr $(, $argument:expr)*) => {{
         let (filter, words) = $filter;
@@ -105,7 +105,10 @@ macro_rules! filtered {
                and ($6::text is null or e.scenario = $6)
                and not exists (
                    select 1 from unnest($7::text[]) word
-                   where strpos(lower(normalize(concat_ws(' ', e.name, j.name, p.name, g.name, e.note,
+                   where strpos(lower(normalize(concat_ws(' ', e.name, e.note,
+                       (select name from project where id = e.project_id),
+                       (select name from provider where id = e.provider_id),
+                       (select name from tier where id = e.tier_id),
                        (select string_agg(key || '=' || value, ' ') from jsonb_each_text(e.labels))), nfkc)), word) = 0)" + $rest,
             filter.project,
             filter.provider,
@@ -186,38 +189,42 @@ impl EnvironmentRow {
 pub async fn list(read: &mut Read, filter: &EnvironmentFilter, limit: i64) -> Result<Vec<EnvironmentRow>> {
     let (today, house) = (read.today(), read.organisation().currency.clone());
     let words = filter.words()?;
+    // First which environments stand on the page, out of as little as tells their order; then what is known of these few.
     let rows = filtered!(
-        r#"select e.id as "id: EnvironmentId", e.project_id as "project_id: ProjectId", j.name as project, e.name,
+        r#"with page as materialized (
+               select e.id, e.status <> 'active' as ended, coalesce(l.ends_on, '9999-12-31') as last_on
+               from environment e
+               join (select distinct on (environment_id) environment_id, ends_on from term
+                     order by environment_id, starts_on desc) l on l.environment_id = e.id
+               "#,
+        r#" and ($9::bigint is null or (e.status <> 'active', coalesce(l.ends_on, '9999-12-31'), e.id) > (
+                   (select status <> 'active' from environment where id = $9),
+                   coalesce((select ends_on from term where environment_id = $9 order by starts_on desc limit 1), '9999-12-31'),
+                   $9))
+               order by 2, 3, 1 limit $10)
+           select e.id as "id: EnvironmentId", e.project_id as "project_id: ProjectId", j.name as project, e.name,
                   p.name as provider, e.tier_id as "tier_id: TierId", g.name as tier,
                   g.billing_mode as "billing_mode: BillingMode", e.scenario as "scenario: Scenario",
-                  e.status as "status: Status", e.ended_on, e.quantity as "quantity: Decimal", o.name as "owner?",
-                  c.name as "checker?", e.priority as "priority: Priority", e.labels as "labels: Labels", e.anchor_day,
+                  e.status as "status: Status", e.ended_on, e.quantity as "quantity: Decimal",
+                  (select name from person where id = e.owner_id) as owner,
+                  (select name from person where id = e.checker_id) as checker,
+                  e.priority as "priority: Priority", e.labels as "labels: Labels", e.anchor_day,
                   t.starts_on as "starts_on!", t.ends_on, t.cycle_months as "cycle!: Cycle", t.renewal as "renewal!: Renewal",
-                  t.price as "price: Decimal", t.currency as "currency: Currency", l.last_on as "last_on?",
+                  t.price as "price: Decimal", t.currency as "currency: Currency",
+                  nullif(page.last_on, '9999-12-31') as last_on,
                   (select min(due_on) from deadline d
                    where d.environment_id = e.id and d.kind = 'cancel_by' and d.closed is null) as cancel_by_on
-           from environment e
+           from page
+           join environment e on e.id = page.id
            join project j on j.id = e.project_id
            join provider p on p.id = e.provider_id
            join tier g on g.id = e.tier_id
-           left join person o on o.id = e.owner_id
-           left join person c on c.id = e.checker_id
            join lateral (
                select * from term where environment_id = e.id
                order by case when starts_on <= $8 and coalesce(ends_on, 'infinity') >= $8 then 0
                              when starts_on <= $8 then 1 else 2 end, abs(starts_on - $8)
                limit 1) t on true
-           join lateral (
-               select ends_on as last_on from term where environment_id = e.id order by starts_on desc limit 1) l on true
-           left join lateral (
-               select k.status <> 'active' as ended, coalesce(
-                   (select coalesce(ends_on, '9999-12-31') from term where environment_id = k.id
-                    order by starts_on desc limit 1), '9999-12-31') as last_on
-               from environment k where k.id = $9) place on true
-           "#,
-        " and ($9::bigint is null
-               or (e.status <> 'active', coalesce(l.last_on, '9999-12-31'), e.id) > (place.ended, place.last_on, $9))
-           order by e.status <> 'active', coalesce(l.last_on, '9999-12-31'), e.id limit $10",
+           order by page.ended, page.last_on, e.id"#,
         (filter, &words),
         today,
         filter.after,
@@ -291,9 +298,6 @@ pub async fn count(read: &mut Read, filter: &EnvironmentFilter) -> Result<Count>
     let row = filtered!(
         r#"select count(*) as "all!", count(*) filter (where e.status = 'active') as "active!"
            from environment e
-           join project j on j.id = e.project_id
-           join provider p on p.id = e.provider_id
-           join tier g on g.id = e.tier_id
            "#,
         " and true",
         (filter, &words)
