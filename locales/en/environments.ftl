@@ -165,6 +165,7 @@ error-bulk-none = No environment is ticked; tick at least one.
 error-bulk-many = One form changes at most { $most } environments; filter the list, or tick some.
 error-bulk-person = Nobody here has the address { $address }; add the person first.
 error-bulk-stale = Changed by somebody else since you looked: { $names }. Nothing was saved. Below is how it stands now; look again, then confirm.
+bar-today = today, { $day }
 env-terms-file = Their terms, to import again:
 env-expected-agreed = { $amount } (agreed)
 env-expected-listed = { $amount } (price list)

@@ -159,6 +159,7 @@ error-bulk-none = 没有勾选环境，请至少勾选一个。
 error-bulk-many = 一次最多修改 { $most } 个环境，请先筛选或勾选一部分。
 error-bulk-person = 没有人用 { $address } 这个邮箱，请先添加此人。
 error-bulk-stale = 你查看之后，以下环境已被他人改过：{ $names }。什么都没有保存。下面是现在的样子，请再看一遍后确认。
+bar-today = 今天 { $day }
 env-terms-file = 租期（可再导入）：
 env-expected-agreed = { $amount }（约定价）
 env-expected-listed = { $amount }（档位价）

@@ -10,6 +10,7 @@ mod renew;
 mod scale;
 mod show;
 mod term;
+mod term_bar;
 
 use crate::actor::Permission;
 use crate::error::Error;

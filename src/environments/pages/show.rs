@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::NaiveDate;
 
+use super::term_bar::TermBar;
 use crate::app::App;
 use crate::audit::{self, Entry};
 use crate::catalog::{price, tier};
@@ -147,6 +148,10 @@ impl EnvironmentPage {
             }
             None => self.shell.text("env-unknown"),
         }
+    }
+
+    fn bar(&self) -> Option<TermBar> {
+        TermBar::of(&self.terms, self.today)
     }
 
     fn watchers(&self) -> String {

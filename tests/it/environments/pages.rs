@@ -58,6 +58,8 @@ async fn an_environment_is_opened_after_the_page_said_what_is_made_with_it() {
     assert!(page.texts("h1")[0].starts_with("竹简-预训练"));
     assert!(page.texts(".lead")[0].contains("Tue 16 Mar 2027"), "{:?}", page.texts(".lead"));
     assert_eq!(page.rows("table.terms")[0][1..3], ["2026-03-17", "2027-03-16"]);
+    assert_eq!(page.attributes(".term-bar rect", "class"), ["term-now"], "the chain as a bar");
+    assert!(page.texts(".mark-today")[0].contains("2026-04-27"));
     assert!(page.text().contains("272,000.00 CNY (agreed)"));
     let opened = app.actions().await.iter().filter(|action| *action == "environment.opened").count();
     assert_eq!(opened, 1);
