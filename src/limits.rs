@@ -77,6 +77,8 @@ pub const PAGE_ROWS: usize = 50;
 pub const FORM_BYTES: usize = 256 * 1024;
 /// Environments that one form changes: as many as fit into its size and into the time of a request.
 pub const BULK_ENVIRONMENTS: usize = 500;
+/// Filters that a person keeps: they stand as links above a list.
+pub const SAVED_FILTERS: usize = 30;
 /// The words of a search.
 pub const SEARCH_CHARS: usize = 200;
 

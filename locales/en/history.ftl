@@ -98,6 +98,7 @@ noun-environment = environment
 noun-watcher = person copied
 noun-term = term
 noun-scale-change = change of quantity
+noun-saved-filter = saved filter
 noun-deadline = deadline
 noun-resource = resource
 noun-binding = assignment

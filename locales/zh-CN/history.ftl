@@ -98,6 +98,7 @@ noun-environment = 环境
 noun-watcher = 抄送人
 noun-term = 租期
 noun-scale-change = 数量变更
+noun-saved-filter = 已存的筛选
 noun-deadline = 关键日期
 noun-resource = 资源
 noun-binding = 归属

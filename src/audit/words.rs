@@ -111,6 +111,7 @@ const NOUNS: &[(&str, &str)] = &[
     ("environment_watcher", "noun-watcher"),
     ("term", "noun-term"),
     ("scale_change", "noun-scale-change"),
+    ("saved_filter", "noun-saved-filter"),
     ("deadline", "noun-deadline"),
     ("resource", "noun-resource"),
     ("binding", "noun-binding"),

@@ -36,6 +36,7 @@ pub const TABLES: &[(&str, Class, bool)] = &[
     ("provider", Class::Record, false),
     ("reminder", Class::Machine, true),
     ("resource", Class::Record, true),
+    ("saved_filter", Class::Record, false),
     ("scale_change", Class::Ledger, true),
     ("session", Class::Machine, false),
     ("sign_in_failure", Class::Machine, false),

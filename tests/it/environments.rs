@@ -1,6 +1,7 @@
 //! Stories of environments, their terms, renewals and files.
 
 mod bulk;
+mod filters;
 mod import;
 mod pages;
 mod renewals;

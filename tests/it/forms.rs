@@ -22,8 +22,8 @@ const BILL: &str = "BillingAccountId,BillingAccountName,BillingPeriodStart,Billi
     a,A,2026-03-01T00:00:00Z,2026-04-01T00:00:00Z,Usage,,,2026-03-05T00:00:00Z,2026-03-06T00:00:00Z,1,1,1,1,USD,R,R,1,h,Compute,GPU,i-1\n";
 const RATES: &str = "base,quote,date,rate\nUSD,CNY,2026-03-02,7.2\n";
 
-/// What everybody who signed in may do: the language, the own password and sessions.
-const OWN: [&str; 4] = ["/language", "/sign-out", "/account/password", "/account/sessions"];
+/// What everybody who signed in may do: the language, the own password, sessions and filters.
+const OWN: [&str; 5] = ["/language", "/sign-out", "/account/password", "/account/sessions", "/environments/filters"];
 
 /// One of everything that has a page of its own, and an unplaced bill line; gives the hashes of the two uploaded files.
 async fn furnish(app: &TestApp) -> [String; 2] {

@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::catalog::provider::{self, Provider};
 use crate::environments::environment::Status;
 use crate::environments::roll::{self, Count, EnvironmentFilter, EnvironmentRow};
+use crate::environments::saved_filter::{self, SavedFilter};
 use crate::environments::scenario::Scenario;
 use crate::environments::term_row;
 use crate::error::Result;
@@ -46,6 +47,7 @@ struct EnvironmentList {
     rows: Vec<EnvironmentRow>,
     count: Count,
     next: Option<String>,
+    saved: Vec<SavedFilter>,
 }
 
 async fn list(State(app): State<App>, shell: Shell, Query(filter): Query<EnvironmentFilter>) -> Result<Response> {
@@ -56,11 +58,15 @@ async fn list(State(app): State<App>, shell: Shell, Query(filter): Query<Environ
     let projects = project::list(&mut read).await?;
     let providers = provider::list(&mut read).await?;
     let owners = roll::owners(&mut read).await?;
+    let saved = match shell.actor.user {
+        Some(user) => saved_filter::of_user(read.connection(), user).await?,
+        None => Vec::new(),
+    };
     read.end().await?;
     let more = found.len() > rows;
     found.truncate(rows);
     let next = found.last().filter(|_| more).map(|last| shell.onward("after", last.id));
-    page(&EnvironmentList { shell, filter, projects, providers, owners, rows: found, count, next })
+    page(&EnvironmentList { shell, filter, projects, providers, owners, rows: found, count, next, saved })
 }
 
 async fn file(
@@ -122,6 +128,10 @@ impl EnvironmentList {
             Some(cost) => format!("{} {}", money::display(cost.amount.clone(), &cost.currency), cost.currency),
             None => self.shell.text("env-unknown"),
         }
+    }
+
+    fn is_shown(&self, saved: &SavedFilter) -> bool {
+        saved.query == self.filter.query()
     }
 
     fn totals(&self) -> String {

@@ -4,6 +4,7 @@ mod bulk;
 mod close;
 mod edit;
 mod fields;
+mod filters;
 mod import;
 mod list;
 mod renew;
@@ -24,6 +25,8 @@ pub fn routes() -> Routes {
     list::routes()
         .get("/environments/new", OPERATOR, edit::new)
         .post("/environments", OPERATOR, edit::open)
+        .get("/environments/filters", Needs::SignIn, filters::list)
+        .post("/environments/filters", Needs::SignIn, filters::change)
         .get("/environments/bulk/edit", OPERATOR, bulk::form)
         .post("/environments/bulk", OPERATOR, bulk::change)
         .get("/environments/{id}", Needs::SignIn, show::show)
