@@ -1,40 +1,90 @@
 -- Who rents to us, what they offer, and what it costs. These belong to no project: everyone who signed in reads them.
 
 create table provider (
-    id          bigint generated always as identity,
-    name        text not null,
-    website     text,
-    note        text not null default '',
-    version     integer not null default 1,
-    created_at  timestamptz not null,
+    id               bigint generated always as identity,
+    name             text not null,
+    website          text,
+    -- Where orders are placed; a page that is only reached encrypted.
+    portal           text,
+    sla              text not null default '',
+    support_hours    text not null default '',
+    support_channel  text not null default '',
+    -- It passes on what it rents itself.
+    second_hand      boolean not null default false,
+    note             text not null default '',
+    version          integer not null default 1,
+    created_at       timestamptz not null,
     constraint provider_pkey primary key (id),
-    constraint provider_name unique (name)
+    constraint provider_name unique (name),
+    constraint provider_portal check (portal like 'https://%')
 );
 select app_record('provider');
 
+-- With whom a provider is dealt with. Whoever left stays readable.
+create table provider_contact (
+    id           bigint generated always as identity,
+    provider_id  bigint not null references provider,
+    name         text not null,
+    job          text not null default '',
+    email        text,
+    phone        text not null default '',
+    note         text not null default '',
+    former       boolean not null default false,
+    version      integer not null default 1,
+    created_at   timestamptz not null,
+    constraint provider_contact_pkey primary key (id)
+);
+create index provider_contact_provider on provider_contact (provider_id);
+-- Two people of one name: one of them is written with something more.
+create unique index provider_contact_name on provider_contact (provider_id, name) where not former;
+select app_record('provider_contact');
+
+-- What was agreed with a provider; the paper itself is a document.
+create table contract (
+    id           bigint generated always as identity,
+    provider_id  bigint not null references provider,
+    number       text not null,
+    title        text not null,
+    -- Both days are included; an open contract has no last one.
+    starts_on    date not null,
+    ends_on      date,
+    note         text not null default '',
+    version      integer not null default 1,
+    created_at   timestamptz not null,
+    constraint contract_pkey primary key (id),
+    constraint contract_number unique (provider_id, number),
+    constraint contract_days check (ends_on >= starts_on)
+);
+select app_record('contract');
+
 -- One offer: region, form, hardware. Form and class keep two offers of the same GPU apart.
 create table tier (
-    id              bigint generated always as identity,
-    provider_id     bigint not null references provider,
-    name            text not null,
-    form            text,
-    billing_mode    text,
-    gpu_model       text,
+    id                   bigint generated always as identity,
+    provider_id          bigint not null references provider,
+    name                 text not null,
+    form                 text,
+    billing_mode         text,
+    gpu_model            text,
     -- Per unit of the tier.
-    gpu_count       integer,
-    gpu_memory_gb   integer,
-    interconnect    text,
-    region          text,
-    note            text not null default '',
-    version         integer not null default 1,
-    created_at      timestamptz not null,
+    gpu_count            integer,
+    gpu_memory_gb        integer,
+    interconnect         text,
+    region               text,
+    expansion_terms      text not null default '',
+    expansion_procedure  text not null default '',
+    -- From the order to the first use.
+    ready_days           integer,
+    note                 text not null default '',
+    version              integer not null default 1,
+    created_at           timestamptz not null,
     constraint tier_pkey primary key (id),
     constraint tier_name unique (provider_id, name),
     constraint tier_of_provider unique (provider_id, id),
     constraint tier_form check (form in ('bare_metal', 'card', 'service', 'owned')),
     constraint tier_billing_mode check (billing_mode in ('hourly', 'monthly', 'usage', 'reserved', 'spot')),
     constraint tier_gpu_count check (gpu_count > 0),
-    constraint tier_gpu_memory check (gpu_memory_gb > 0)
+    constraint tier_gpu_memory check (gpu_memory_gb > 0),
+    constraint tier_ready_days check (ready_days >= 0)
 );
 select app_record('tier');
 

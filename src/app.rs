@@ -25,7 +25,7 @@ use crate::limits;
 use crate::mail::Mailer;
 use crate::tx::{Read, Tx};
 use crate::web::routes::Routes;
-use crate::web::{errors, headers, health, history, origin, overview, session, statics, time};
+use crate::web::{documents, errors, headers, health, history, origin, overview, session, statics, time};
 
 /// The assembled program; cheap to clone.
 #[derive(Clone)]
@@ -152,6 +152,7 @@ pub fn routes() -> Routes {
         .merge(access::pages::routes())
         .merge(overview::routes())
         .merge(history::routes())
+        .merge(documents::routes())
         .merge(ledger::pages::routes())
         .merge(catalog::pages::routes())
         .merge(environments::pages::routes())

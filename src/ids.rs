@@ -37,6 +37,10 @@ ids! {
     ProjectId
     /// Who rents compute to us.
     ProviderId
+    /// Somebody at a provider.
+    ContactId
+    /// What was agreed with a provider.
+    ContractId
     /// One offer of a provider.
     TierId
     /// A dated price of a tier.
@@ -63,7 +67,7 @@ ids! {
     BillImportId
     /// A dated rate between two currencies.
     ExchangeRateId
-    /// A stored document.
+    /// One version of a file that is attached to something.
     DocumentId
     /// One recorded change.
     AuditEntryId

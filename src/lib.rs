@@ -11,6 +11,7 @@ pub mod clock; // what time it is: the system's or a fixed one
 pub mod config; // every option and environment variable
 pub mod dates; // days, cycles, notices, periods: calendar arithmetic
 pub mod deadline; // a date with a consequence, set by every context
+pub mod document; // a file attached to a thing, in versions
 pub mod documents; // bytes by content hash in an object store
 pub mod error; // what can go wrong, and what a person is told
 pub mod filter; // what the filters of all lists share
@@ -30,7 +31,7 @@ pub mod tx; // one unit of work, and a scoped snapshot to read from
 
 // ---- contexts -------------------------------------------------------------------------------------------------------
 pub mod access; // people, users, sessions, projects, memberships
-pub mod catalog; // providers, tiers, prices
+pub mod catalog; // providers, their contacts and contracts, tiers, prices
 pub mod deadlines; // reminders: planned, delivered, recorded
 pub mod environments; // what is rented: environments, terms, renewals, scale
 pub mod ledger; // what it cost and what came of it: spend, output, resources, imports, rates

@@ -54,6 +54,10 @@ pub const OVERDUE_WEEKS: i32 = 8;
 
 /// An uploaded document.
 pub const UPLOAD_BYTES: u64 = 20 * 1024 * 1024;
+/// Documents of one thing, all versions: more are an archive, and a page would not show them.
+pub const DOCUMENTS: usize = 200;
+/// All documents of one project, and of the catalogue.
+pub const PROJECT_DOCUMENT_BYTES: i64 = 2 * 1024 * 1024 * 1024;
 /// A file to import, unpacked: about ten million bill lines.
 pub const IMPORT_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 /// One cell of an imported file: longer ones are a broken quotation mark.
@@ -118,6 +122,8 @@ pub const CONNECTIONS: usize = 1024;
 pub const HEAD_TIME: Duration = Duration::from_secs(30);
 /// One request, except exports and imports.
 pub const REQUEST_TIME: Duration = Duration::from_secs(10);
+/// An uploaded document: whoever sends slower than that holds a connection and a buffer for nothing.
+pub const DOCUMENT_TIME: Duration = Duration::from_secs(60);
 /// Draining at the end of the program (`docs/model.md` 1).
 pub const DRAIN_TIME: Duration = Duration::from_secs(10);
 /// The one-time link that sets up the first administrator.

@@ -1,6 +1,7 @@
 //! A dated price of a tier. It never changes: a new one begins on its day, so that past months keep the old one.
 
 use chrono::{DateTime, NaiveDate, Utc};
+use futures_util::{Stream, stream};
 use rust_decimal::Decimal;
 use serde::Serialize;
 use sqlx::PgConnection;
@@ -13,8 +14,9 @@ use crate::error::{FieldErrors, OnConstraint as _, Result};
 use crate::ids::{PriceId, ProjectId, TierId};
 use crate::locale::Message;
 use crate::money::{self, Currency};
+use crate::table::{Cell, Column, Table};
 use crate::text::word_set;
-use crate::tx::Tx;
+use crate::tx::{Read, Tx};
 
 word_set! {
     /// What a price is for.
@@ -41,6 +43,8 @@ pub struct Price {
     pub tier_id: TierId,
     /// The tier's name.
     pub tier: String,
+    /// The name of the tier's provider.
+    pub provider: String,
     /// The plan it belongs to.
     pub billing_mode: BillingMode,
     /// What it is for.
@@ -134,10 +138,10 @@ macro_rules! select_price {
     ($rest:literal $(, $argument:expr)*) => {
         sqlx::query_as!(
             Price,
-            r#"select p.id as "id: PriceId", p.tier_id as "tier_id: TierId", t.name as tier,
+            r#"select p.id as "id: PriceId", p.tier_id as "tier_id: TierId", t.name as tier, r.name as provider,
                       p.billing_mode as "billing_mode: BillingMode", p.unit as "unit: Unit", p.amount as "amount: Decimal",
                       p.currency as "currency: Currency", p.valid_from, p.created_at
-               from price p join tier t on t.id = p.tier_id "# + $rest
+               from price p join tier t on t.id = p.tier_id join provider r on r.id = t.provider_id "# + $rest
             $(, $argument)*
         )
     };
@@ -186,6 +190,47 @@ pub async fn add(tx: &mut Tx, tier: TierId, new: &NewPrice) -> Result<Price> {
     Ok(price)
 }
 
+/// Which prices a reader wants to see.
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PriceFilter {
+    /// Those of one tier.
+    pub tier: Option<i64>,
+}
+
+/// The list as a file: old prices too.
+pub static TABLE: Table<Price> = Table {
+    name: "prices",
+    title: "catalog-prices",
+    columns: &[
+        Column::new("id", "catalog-id", |price| price.id.0.into()),
+        Column::new("provider", "catalog-provider", |price| (&price.provider).into()),
+        Column::new("tier", "catalog-tier", |price| (&price.tier).into()),
+        Column::new("billing_mode", "catalog-billing-mode", |price| Cell::Word {
+            code: price.billing_mode.as_str().into(),
+            words: price.billing_mode.words(),
+        }),
+        Column::new("unit", "catalog-unit", |price| Cell::Word {
+            code: price.unit.as_str().into(),
+            words: price.unit.words(),
+        }),
+        Column::new("amount", "catalog-amount", |price| price.amount.normalize().into()),
+        Column::new("currency", "catalog-currency", |price| price.currency.as_str().into()),
+        Column::new("valid_from", "catalog-valid-from", |price| price.valid_from.into()),
+    ],
+};
+
+/// All that match, in batches, for a file: there is one, because a catalogue is short.
+pub fn batches(mut read: Read, filter: PriceFilter) -> impl Stream<Item = Result<Vec<Price>>> + Send {
+    stream::once(async move {
+        let prices = select_price!(
+            "where ($1::bigint is null or p.tier_id = $1) order by r.name, t.name, t.id, p.valid_from desc, p.id desc",
+            filter.tier
+        );
+        Ok(prices.fetch_all(read.connection()).await?)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,6 +240,7 @@ mod tests {
             id: PriceId(id),
             tier_id: TierId(1),
             tier: "H800".to_owned(),
+            provider: "苇塘云".to_owned(),
             billing_mode: BillingMode::Monthly,
             unit,
             amount: amount.into(),
@@ -221,6 +267,13 @@ mod tests {
         assert_eq!(on("2025-12-31"), Vec::<i64>::new());
         assert_eq!(on("2026-06-30"), [1, 3]);
         assert_eq!(on("2026-07-01"), [2, 3]);
+    }
+
+    #[test]
+    fn programs_rely_on_these_columns() {
+        TABLE.assert_is_sound();
+        let names = ["id", "provider", "tier", "billing_mode", "unit", "amount", "currency", "valid_from"];
+        assert_eq!(TABLE.names(), names);
     }
 
     // case I17

@@ -7,8 +7,10 @@ use sqlx::PgConnection;
 
 use crate::actor::Permission;
 use crate::audit::Audited;
+use crate::catalog::provider::ProviderFilter;
 use crate::error::{FieldErrors, OnConstraint as _, Result};
 use crate::ids::{ProjectId, ProviderId, TierId};
+use crate::limits;
 use crate::locale::Message;
 use crate::table::{Cell, Column, Table};
 use crate::text::{Line, Name, Note, excerpt, word_set};
@@ -69,6 +71,12 @@ pub struct Tier {
     pub interconnect: Option<String>,
     /// Where it stands, as the provider writes it.
     pub region: Option<String>,
+    /// What more of it costs, and under which conditions.
+    pub expansion_terms: Note,
+    /// Whom to ask for more, and how.
+    pub expansion_procedure: Note,
+    /// Days from the order to the first use.
+    pub ready_days: Option<i32>,
     /// What else there is to know.
     pub note: String,
     /// The version an edit starts from.
@@ -100,7 +108,8 @@ macro_rules! select_tier {
             Tier,
             r#"select t.id as "id: TierId", t.provider_id as "provider_id: ProviderId", p.name as provider,
                       t.name as "name: Name", t.form as "form: Form", t.billing_mode as "billing_mode: BillingMode", t.gpu_model, t.gpu_count, t.gpu_memory_gb,
-                      t.interconnect, t.region, t.note, t.version, t.created_at
+                      t.interconnect, t.region, t.expansion_terms as "expansion_terms: Note",
+                      t.expansion_procedure as "expansion_procedure: Note", t.ready_days, t.note, t.version, t.created_at
                from tier t join provider p on p.id = t.provider_id "# + $where
             $(, $argument)*
         )
@@ -169,6 +178,12 @@ pub struct TierFacts {
     pub interconnect: Option<String>,
     /// See [`Tier::region`].
     pub region: Option<String>,
+    /// See [`Tier::expansion_terms`].
+    pub expansion_terms: Note,
+    /// See [`Tier::expansion_procedure`].
+    pub expansion_procedure: Note,
+    /// See [`Tier::ready_days`].
+    pub ready_days: Option<i32>,
     /// See [`Tier::note`].
     pub note: String,
 }
@@ -188,19 +203,27 @@ impl TierFacts {
         let billing_mode = filled("billing_mode").and_then(|value| errors.take("billing_mode", value.parse()));
         let gpu_count = filled("gpu_count").and_then(|value| errors.take("gpu_count", parse_count(value)));
         let gpu_memory_gb = filled("gpu_memory_gb").and_then(|value| errors.take("gpu_memory_gb", parse_count(value)));
+        let terms = errors.take("expansion_terms", text("expansion_terms").parse());
+        let procedure = errors.take("expansion_procedure", text("expansion_procedure").parse());
+        let ready_days = filled("ready_days").and_then(|value| errors.take("ready_days", parse_days(value)));
         let note = errors.take("note", text("note").parse::<Note>());
-        match (name, note) {
-            (Some(name), Some(note)) if errors.is_empty() => Ok(Self {
-                name,
-                form,
-                billing_mode,
-                gpu_model,
-                gpu_count,
-                gpu_memory_gb,
-                interconnect,
-                region,
-                note: note.as_str().to_owned(),
-            }),
+        match (name, terms, procedure, note) {
+            (Some(name), Some(expansion_terms), Some(expansion_procedure), Some(note)) if errors.is_empty() => {
+                Ok(Self {
+                    name,
+                    form,
+                    billing_mode,
+                    gpu_model,
+                    gpu_count,
+                    gpu_memory_gb,
+                    interconnect,
+                    region,
+                    expansion_terms,
+                    expansion_procedure,
+                    ready_days,
+                    note: note.as_str().to_owned(),
+                })
+            }
             _ => Err(errors),
         }
     }
@@ -209,6 +232,13 @@ impl TierFacts {
 fn parse_count(text: &str) -> Result<i32, Message> {
     let count = text.trim().parse::<i32>().ok().filter(|count| (1..=1_000_000).contains(count));
     count.ok_or_else(|| Message::new("error-count").with("value", excerpt(text.trim())))
+}
+
+/// Ready on the same day is zero; nothing takes longer than the notice of a contract.
+fn parse_days(text: &str) -> Result<i32, Message> {
+    let most = i32::from(limits::NOTICE_DAYS);
+    let days = text.trim().parse::<i32>().ok().filter(|days| (0..=most).contains(days));
+    days.ok_or_else(|| Message::new("error-ready-days").with("value", excerpt(text.trim())).with("most", most))
 }
 
 impl Tier {
@@ -223,6 +253,9 @@ impl Tier {
             gpu_memory_gb: self.gpu_memory_gb,
             interconnect: self.interconnect.clone(),
             region: self.region.clone(),
+            expansion_terms: self.expansion_terms.clone(),
+            expansion_procedure: self.expansion_procedure.clone(),
+            ready_days: self.ready_days,
             note: self.note.clone(),
         }
     }
@@ -239,7 +272,8 @@ pub async fn change(tx: &mut Tx, id: TierId, version: i32, new: &TierFacts) -> R
     }
     sqlx::query!(
         "update tier set name = $2, form = $3, billing_mode = $4, gpu_model = $5, gpu_count = $6, gpu_memory_gb = $7,
-                interconnect = $8, region = $9, note = $10, version = version + 1 where id = $1",
+                interconnect = $8, region = $9, note = $10, expansion_terms = $11, expansion_procedure = $12, ready_days = $13,
+                version = version + 1 where id = $1",
         id.0,
         new.name.as_str(),
         new.form.map(Form::as_str),
@@ -250,6 +284,9 @@ pub async fn change(tx: &mut Tx, id: TierId, version: i32, new: &TierFacts) -> R
         new.interconnect,
         new.region,
         new.note,
+        new.expansion_terms.as_str(),
+        new.expansion_procedure.as_str(),
+        new.ready_days,
     )
     .execute(tx.connection())
     .await
@@ -279,26 +316,23 @@ pub static TABLE: Table<Tier> = Table {
         Column::new("interconnect", "catalog-interconnect", |tier| tier.interconnect.as_ref().into()),
         Column::new("region", "catalog-region", |tier| tier.region.as_ref().into()),
         Column::new("note", "catalog-note", |tier| (&tier.note).into()),
+        Column::new("expansion_terms", "catalog-expansion-terms", |tier| tier.expansion_terms.as_str().into()),
+        Column::new("expansion_procedure", "catalog-expansion-procedure", |tier| {
+            tier.expansion_procedure.as_str().into()
+        }),
+        Column::new("ready_days", "catalog-ready-days", |tier| tier.ready_days.into()),
     ],
 };
 
-/// Which tiers a reader wants to see.
-#[derive(Debug, Clone, Default, serde::Deserialize)]
-#[serde(default)]
-pub struct TierFilter {
-    /// One provider.
-    pub provider: Option<i64>,
-}
-
 /// The tiers that match, by provider and name.
-pub async fn matching(read: &mut Read, filter: &TierFilter) -> Result<Vec<Tier>> {
+pub async fn matching(read: &mut Read, filter: &ProviderFilter) -> Result<Vec<Tier>> {
     let tiers =
         select_tier!("where ($1::bigint is null or t.provider_id = $1) order by p.name, t.name, t.id", filter.provider);
     Ok(tiers.fetch_all(read.connection()).await?)
 }
 
 /// All that match, in batches, for a file: there is one, because a catalogue is short.
-pub fn batches(mut read: Read, filter: TierFilter) -> impl Stream<Item = Result<Vec<Tier>>> + Send {
+pub fn batches(mut read: Read, filter: ProviderFilter) -> impl Stream<Item = Result<Vec<Tier>>> + Send {
     stream::once(async move { matching(&mut read, &filter).await })
 }
 
@@ -309,7 +343,16 @@ mod tests {
     #[test]
     fn programs_rely_on_these_columns() {
         TABLE.assert_is_sound();
-        let names = "id provider name form billing_mode gpu_model gpu_count gpu_memory_gb interconnect region note";
+        let names = "id provider name form billing_mode gpu_model gpu_count gpu_memory_gb interconnect region note \
+            expansion_terms expansion_procedure ready_days";
         assert_eq!(TABLE.names(), names.split(' ').collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_tier_is_ready_on_the_same_day_or_within_two_years() {
+        assert_eq!(parse_days(" 0 "), Ok(0));
+        for text in ["-1", "731", "soon", "1.5"] {
+            assert_eq!(parse_days(text).unwrap_err().key, "error-ready-days", "{text}");
+        }
     }
 }

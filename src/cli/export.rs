@@ -16,7 +16,7 @@ use super::progress::Progress;
 use crate::access::people::{self, PeopleFilter, PersonRow};
 use crate::actor::Actor;
 use crate::app::App;
-use crate::catalog::{provider, tier};
+use crate::catalog::{contact, contract, price, provider, tier};
 use crate::config::{self, Config};
 use crate::deadlines::reminder;
 use crate::environments::{roll, term_row};
@@ -57,7 +57,10 @@ enum List {
     Output,
     People,
     Providers,
+    Contacts,
+    Contracts,
     Tiers,
+    Prices,
     Audit,
 }
 
@@ -169,7 +172,10 @@ impl Request<'_> {
             List::Output => self.file(&output::TABLE, output::batches).await,
             List::People => self.file(&people::PEOPLE, people_batches).await,
             List::Providers => self.file(&provider::TABLE, |read, NoFilter {}| provider::batches(read)).await,
+            List::Contacts => self.file(&contact::TABLE, contact::batches).await,
+            List::Contracts => self.file(&contract::TABLE, contract::batches).await,
             List::Tiers => self.file(&tier::TABLE, tier::batches).await,
+            List::Prices => self.file(&price::TABLE, price::batches).await,
             List::Audit => self.file(&audit::TABLE, audit::batches).await,
         }
     }

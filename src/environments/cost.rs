@@ -110,6 +110,7 @@ mod tests {
             id: PriceId(1),
             tier_id: TierId(1),
             tier: String::new(),
+            provider: String::new(),
             billing_mode: mode,
             unit,
             amount: amount.into(),

@@ -4,6 +4,7 @@
 //! The path of a request: `headers` (outermost) → `errors` (turns an [`crate::error::Error`] into a page or problem JSON) →
 //! `origin` (refuses forged forms) → `session` (who is it) → the route's own guard ([`routes::Needs`]) → the handler.
 
+pub mod documents;
 pub mod errors;
 pub mod export;
 pub mod forms;

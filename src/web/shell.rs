@@ -68,6 +68,8 @@ const BELOW: &[(&str, &str)] = &[
     ("/jobs", "/renewals"),
     ("/terms", "/environments"),
     ("/providers", "/environments"),
+    ("/contracts", "/environments"),
+    ("/contacts", "/environments"),
     ("/tiers", "/environments"),
     ("/imports/environments", "/environments"),
     ("/imports", "/ledger"),

@@ -14,7 +14,8 @@ use crate::web::routes::is_data;
 /// Ends a request that takes too long; what it began is rolled back. Files in and out, and bindings that move many lines, take the
 /// time that they need.
 pub async fn limit(request: Request, next: Next) -> Response {
-    limit_to(limits::REQUEST_TIME, request, next).await
+    let documents = request.uri().path().split('/').any(|name| name == "documents");
+    limit_to(if documents { limits::DOCUMENT_TIME } else { limits::REQUEST_TIME }, request, next).await
 }
 
 async fn limit_to(most: Duration, request: Request, next: Next) -> Response {

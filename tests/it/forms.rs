@@ -7,12 +7,18 @@ use bytes::Bytes;
 use rentroll::access::membership;
 use rentroll::actor::{ProjectRole, Role};
 use rentroll::app;
+use rentroll::catalog::contact::{self, ContactFacts};
+use rentroll::catalog::contract::{self, ContractFacts};
 use rentroll::dates::{Zone, parse_date};
+use rentroll::document::{self, Holder, NewDocument, Place};
+use rentroll::ids::ProviderId;
 use rentroll::ledger::output::{self, NewOutput};
 use rentroll::ledger::spend::{self, NewSpend};
 use rentroll::ledger::{bill_import, exchange_rate_import};
 use rentroll::text::Line;
+use rentroll::tx::Tx;
 use rentroll::web::routes::{Needs, Route};
+use sha2::{Digest as _, Sha256};
 
 use crate::harness::{Answer, TestApp};
 
@@ -47,6 +53,7 @@ async fn furnish(app: &TestApp) -> [String; 2] {
     };
     output::record(&mut tx, &new).await.unwrap();
     membership::add(&mut tx, environment.project_id, member, ProjectRole::Viewer).await.unwrap();
+    furnish_provider(&mut tx, environment.provider_id).await;
     tx.commit().await.unwrap();
     exchange_rate_import::run(&app.app, &app.operator(), RATES.as_bytes(), "rates.csv", false).await.unwrap();
     let file = bill_import::BillFile {
@@ -64,10 +71,40 @@ async fn furnish(app: &TestApp) -> [String; 2] {
     [store(BILL.replace("USD", "EUR")).await, store(RATES.replace("USD", "EUR")).await]
 }
 
+/// A contact, a contract and a document of a provider.
+async fn furnish_provider(tx: &mut Tx, id: ProviderId) {
+    let facts = |name: &str| {
+        if name == "starts_on" {
+            "2026-01-01"
+        } else if name == "former" {
+            ""
+        } else {
+            "甲"
+        }
+    };
+    let person = ContactFacts::parse(&|name| if name == "email" { "" } else { facts(name) }).unwrap();
+    contact::add(tx, id, &person).await.unwrap();
+    let agreed = ContractFacts::parse(&|name| if name == "ends_on" { "" } else { facts(name) }).unwrap();
+    contract::add(tx, id, &agreed).await.unwrap();
+    let place = Place { holder: Holder::Provider(id), name: "苇塘云".to_owned(), project: None };
+    let new = NewDocument {
+        name: "bill.csv".parse().unwrap(),
+        media_type: "text/csv; charset=utf-8",
+        size: i64::try_from(BILL.len()).unwrap(),
+        sha256: Sha256::digest(BILL).into(),
+        note: Line::default(),
+        version_of: None,
+    };
+    document::attach(tx, &place, &new).await.unwrap();
+}
+
 /// The address of a route, with the things that are there.
 async fn address(app: &TestApp, route: &Route, [bill, rates]: &[String; 2]) -> String {
     let table = match route.path.trim_start_matches('/').split('/').collect::<Vec<_>>()[..] {
         ["providers", ..] => "provider",
+        ["contacts", ..] => "provider_contact",
+        ["contracts", ..] => "contract",
+        ["documents", ..] => "document",
         ["tiers", ..] => "tier",
         ["environments", ..] => "environment",
         ["terms", ..] => "term",

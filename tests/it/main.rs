@@ -7,6 +7,7 @@ mod catalog;
 mod cli;
 mod commit;
 mod deadlines;
+mod documents;
 mod environments;
 mod forms;
 mod harness;

@@ -1,4 +1,4 @@
-//! One environment: its state and next dates, what it is, its terms, how its quantity changed, its history.
+//! One environment: its state and next dates, what it is, its terms, how its quantity changed, its documents, its history.
 
 use askama::Template;
 use axum::extract::{Path, State};
@@ -11,6 +11,7 @@ use crate::audit::{self, Entry};
 use crate::catalog::{price, tier};
 use crate::dates;
 use crate::deadline::{self, Deadline};
+use crate::document::Holder;
 use crate::environments::cost::{Cost, Rent};
 use crate::environments::environment::{self, Environment, Status};
 use crate::environments::renewal;
@@ -21,6 +22,7 @@ use crate::error::Result;
 use crate::ids::EnvironmentId;
 use crate::money;
 use crate::tx::Read;
+use crate::web::documents::Section;
 use crate::web::page::page;
 use crate::web::shell::Shell;
 
@@ -39,6 +41,7 @@ struct EnvironmentPage {
     changes: Vec<ScaleChange>,
     expected: Option<Cost>,
     has_rows: bool,
+    documents: Section,
     entries: Vec<Entry>,
 }
 
@@ -49,34 +52,38 @@ pub(super) async fn show(State(app): State<App>, shell: Shell, Path(id): Path<i6
     let terms = term::of_environment(read.connection(), id).await?;
     let deadlines = deadline::of_environment(read.connection(), id).await?;
     let watchers = watcher::of_environment(read.connection(), id).await?;
+    let documents = Section::of(&mut read, &shell, Holder::Environment(id)).await?;
     let template = EnvironmentPage {
         today: read.today(),
         changes: scale::of_environment(read.connection(), id).await?,
         expected: expected(&mut read, &environment, &terms).await?,
         has_rows: environment::has_ledger_rows(read.connection(), id).await?,
-        entries: history(&mut read, &environment, &terms, &deadlines, &watchers).await?,
+        entries: history(&mut read, &environment, &terms, &deadlines, &watchers, &documents).await?,
         shell,
         environment,
         watchers,
         terms,
         deadlines,
+        documents,
     };
     read.end().await?;
     page(&template)
 }
 
-/// The history of the environment, its terms, deadlines and watchers together.
+/// The history of the environment, its terms, deadlines, watchers and documents together.
 async fn history(
     read: &mut Read,
     environment: &Environment,
     terms: &[Term],
     deadlines: &[Deadline],
     watchers: &[Watcher],
+    documents: &Section,
 ) -> Result<Vec<Entry>> {
     let mut records = vec![("environment", environment.id.0)];
     records.extend(terms.iter().map(|term| ("term", term.id.0)));
     records.extend(deadlines.iter().map(|deadline| ("deadline", deadline.id.0)));
     records.extend(watchers.iter().map(|watcher| ("environment_watcher", watcher.id)));
+    records.extend(documents.records());
     audit::of_records(read, &records, HISTORY).await
 }
 

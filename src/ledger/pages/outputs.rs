@@ -9,8 +9,9 @@ use serde::Deserialize;
 use crate::access::project::{self, Project};
 use crate::actor::{Actor, Permission};
 use crate::app::App;
-use crate::audit::Entry;
+use crate::audit::{self, Entry};
 use crate::dates::Period;
+use crate::document::Holder;
 use crate::environments::choice::{self, EnvironmentChoice};
 use crate::environments::scenario::Scenario;
 use crate::error::{Error, FieldErrors, Result};
@@ -21,6 +22,7 @@ use crate::locale::Message;
 use crate::money;
 use crate::table::Format;
 use crate::tx::{Read, Tx};
+use crate::web::documents::Section;
 use crate::web::export;
 use crate::web::forms::{Fields, FormState};
 use crate::web::page::{page, page_with, see};
@@ -133,6 +135,8 @@ struct OutputPage {
     entry: OutputEntry,
     /// What it corrects, where the reader may see that.
     corrects: Option<OutputId>,
+    /// What proves it.
+    documents: Section,
     entries: Vec<Entry>,
 }
 
@@ -174,9 +178,13 @@ async fn show(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Resu
         None => None,
     };
     let earlier = [entry.reverses_id, entry.corrects_id].map(|it| it.map(|id| id.0));
-    let entries = super::history(&mut read, "output_entry", id, earlier).await?;
+    let documents = Section::of(&mut read, &shell, Holder::Output(entry.id)).await?;
+    let mut records = vec![("output_entry", id)];
+    records.extend(earlier.into_iter().flatten().map(|id| ("output_entry", id)));
+    records.extend(documents.records());
+    let entries = audit::of_records(&mut read, &records, super::HISTORY).await?;
     read.end().await?;
-    page(&OutputPage { shell, entry, corrects, entries })
+    page(&OutputPage { shell, entry, corrects, documents, entries })
 }
 
 // ---- recording and correcting ---------------------------------------------------------------------------------------
