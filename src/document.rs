@@ -381,7 +381,7 @@ mod tests {
     #[test]
     fn a_voided_document_is_no_name_to_follow() {
         let voided = Document { voided_because: Some("wrong file".to_owned()), ..document(1, None, 1, "a.pdf") };
-        assert_eq!(next_version(&[voided.clone()], &new("a.pdf", None)).unwrap(), (None, 1));
+        assert_eq!(next_version(std::slice::from_ref(&voided), &new("a.pdf", None)).unwrap(), (None, 1));
         assert_eq!(next_version(&[voided], &new("a.pdf", Some(1))).unwrap(), (Some(DocumentId(1)), 2));
     }
 

@@ -123,7 +123,7 @@ pub const HEAD_TIME: Duration = Duration::from_secs(30);
 /// One request, except exports and imports.
 pub const REQUEST_TIME: Duration = Duration::from_secs(10);
 /// An uploaded document: whoever sends slower than that holds a connection and a buffer for nothing.
-pub const DOCUMENT_TIME: Duration = Duration::from_secs(60);
+pub const DOCUMENT_TIME: Duration = Duration::from_mins(1);
 /// Draining at the end of the program (`docs/model.md` 1).
 pub const DRAIN_TIME: Duration = Duration::from_secs(10);
 /// The one-time link that sets up the first administrator.

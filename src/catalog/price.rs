@@ -220,15 +220,18 @@ pub static TABLE: Table<Price> = Table {
     ],
 };
 
+/// The prices that match: by tier, newest first.
+pub async fn matching(read: &mut Read, filter: &PriceFilter) -> Result<Vec<Price>> {
+    let prices = select_price!(
+        "where ($1::bigint is null or p.tier_id = $1) order by r.name, t.name, t.id, p.valid_from desc, p.id desc",
+        filter.tier
+    );
+    Ok(prices.fetch_all(read.connection()).await?)
+}
+
 /// All that match, in batches, for a file: there is one, because a catalogue is short.
 pub fn batches(mut read: Read, filter: PriceFilter) -> impl Stream<Item = Result<Vec<Price>>> + Send {
-    stream::once(async move {
-        let prices = select_price!(
-            "where ($1::bigint is null or p.tier_id = $1) order by r.name, t.name, t.id, p.valid_from desc, p.id desc",
-            filter.tier
-        );
-        Ok(prices.fetch_all(read.connection()).await?)
-    })
+    stream::once(async move { matching(&mut read, &filter).await })
 }
 
 #[cfg(test)]

@@ -109,17 +109,17 @@ async fn provider_page(app: &App, shell: Shell, id: i64, form: FormState) -> Res
     let mut read = app.read(&shell.actor).await?;
     let provider = provider::get(read.connection(), ProviderId(id)).await?;
     let ours = ProviderFilter { provider: Some(id) };
-    let contacts = contact::matching(&mut read, &ours).await?;
+    let people = contact::matching(&mut read, &ours).await?;
     let contracts = contract::matching(&mut read, &ours).await?;
     let tiers = tier::matching(&mut read, &ours).await?;
     let documents = Section::of(&mut read, &shell, Holder::Provider(provider.id)).await?;
     let mut records = vec![("provider", id)];
-    records.extend(contacts.iter().map(|contact| ("provider_contact", contact.id.0)));
+    records.extend(people.iter().map(|contact| ("provider_contact", contact.id.0)));
     records.extend(contracts.iter().map(|contract| ("contract", contract.id.0)));
     records.extend(documents.records());
     let entries = audit::of_records(&mut read, &records, HISTORY).await?;
     read.end().await?;
-    Ok(ProviderPage { shell, form, provider, contacts, contracts, tiers, documents, entries })
+    Ok(ProviderPage { shell, form, provider, contacts: people, contracts, tiers, documents, entries })
 }
 
 async fn show_provider(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Result<Response> {
