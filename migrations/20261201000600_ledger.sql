@@ -136,6 +136,8 @@ create table spend (
 -- A line is in exactly one of these two: the pages read the first, binding reads the second.
 create index spend_environment on spend (environment_id, period desc, id desc) where environment_id is not null;
 create index spend_unplaced on spend (resource_id, charged_on) where environment_id is null;
+-- What providers correct afterwards is rare, and looked for by that.
+create index spend_class on spend (period desc, id desc) where class is not null;
 -- An entry's own page knows only its number. Ids grow, so this one costs an import little.
 create index spend_by_id on spend (id);
 
@@ -150,8 +152,15 @@ create table spend_reversal (
     constraint spend_reversal_pkey primary key (spend_id)
 );
 select app_ledger('spend_reversal');
--- Seen by those who see the reversal itself.
-select app_scope('spend_reversal', 'exists (select 1 from spend s where s.period = spend_reversal.period and s.id = spend_reversal.reversal_id)');
+-- Seen by those who see the reversal itself. As a function, because a subquery over spend would be planned with every statement
+-- that reads this table, for each of its partitions: most of the time that the list of entries took.
+create function app_sees_spend(of_period date, of_id bigint) returns boolean
+    language plpgsql stable set search_path = public, pg_temp as $$
+begin
+    return exists (select 1 from spend s where s.period = of_period and s.id = of_id);
+end;
+$$;
+select app_scope('spend_reversal', 'app_sees_spend(period, reversal_id)');
 
 create function app_spend_fences(name text) returns void
     language plpgsql as $$

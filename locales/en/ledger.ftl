@@ -110,6 +110,7 @@ ledger-unconverted = { $currency } { $amount }: { $days ->
 ledger-col-day = Day
 ledger-col-state = State
 ledger-unplaced = Unassigned
+ledger-refund = Refund
 ledger-reverses = Reversal of no. { $id }
 ledger-reversed = Reversed by no. { $id }
 ledger-corrects = Corrects no. { $id }

@@ -101,6 +101,7 @@ ledger-unconverted = { $currency } { $amount }：{ $days } 天，{ $first } 至 
 ledger-col-day = 日期
 ledger-col-state = 状态
 ledger-unplaced = 待归属
+ledger-refund = 退款
 ledger-reverses = 冲销 { $id } 号
 ledger-reversed = 已被 { $id } 号冲销
 ledger-corrects = 更正 { $id } 号

@@ -12,7 +12,7 @@ use crate::dates::Period;
 use crate::environments::environment;
 use crate::error::{Error, Result};
 use crate::ids::{BillImportId, EnvironmentId, ProjectId, ProviderId, ResourceId, SpendId};
-use crate::ledger::charge::{Category, CostKind};
+use crate::ledger::charge::{Category, Class, CostKind};
 use crate::locale::Message;
 use crate::money::Currency;
 use crate::text::excerpt;
@@ -36,6 +36,8 @@ pub struct SpendFilter {
     pub provider: Option<String>,
     /// A charge category.
     pub category: Option<String>,
+    /// A charge class.
+    pub class: Option<String>,
     /// A cost kind.
     pub cost_kind: Option<String>,
     /// A currency.
@@ -63,6 +65,8 @@ pub struct Chosen {
     pub provider: Option<ProviderId>,
     /// A charge category.
     pub category: Option<Category>,
+    /// A charge class.
+    pub class: Option<Class>,
     /// A cost kind.
     pub cost_kind: Option<CostKind>,
     /// A currency.
@@ -116,6 +120,7 @@ impl Chosen {
             from: parsed("from", filter.from.as_ref())?.or(period),
             to: parsed("to", filter.to.as_ref())?.or(period),
             category: parsed("category", filter.category.as_ref())?,
+            class: parsed("class", filter.class.as_ref())?,
             cost_kind: parsed("cost_kind", filter.cost_kind.as_ref())?,
             currency: parsed("currency", filter.currency.as_ref())?,
             ..Self::default()
@@ -151,7 +156,7 @@ impl Chosen {
 
     /// Whether the sums that are kept know everything that is asked for.
     pub(super) const fn fits_rollups(&self) -> bool {
-        self.resources.is_none() && self.import.is_none()
+        self.resources.is_none() && self.import.is_none() && self.class.is_none()
     }
 
     /// Whether the sums over everything know all that is asked for.
@@ -182,6 +187,9 @@ impl Chosen {
     /// What a line must be.
     pub(super) fn line_conditions(&self) -> Vec<Condition> {
         let mut all = self.conditions();
+        if let Some(class) = self.class {
+            all.push(Condition { sql: "class = ", value: Value::Word(class.as_str().to_owned()) });
+        }
         if let Some(resources) = &self.resources {
             let ids = resources.iter().map(|id| id.0).collect();
             all.push(Condition { sql: "resource_id = any", value: Value::Ids(ids) });

@@ -4,7 +4,8 @@
 //! as files (`bill_import`), whose lines name **resources**. A **binding** says which environment a resource belongs to and
 //! from when to when, and moves the lines: that placement is the one thing of a line that changes. Sums are kept beside the
 //! lines in the same transaction (`rollup`), so that a page of totals costs the same over ten million lines as over ten.
-//! Currencies add up only at a dated **exchange rate**. **Output** entries say what came of it.
+//! Currencies add up only at a dated **exchange rate**. **Output** entries say what came of it, and a month's spend
+//! over its output is the **unit cost**.
 
 pub mod bill_import;
 pub mod binding;
@@ -19,3 +20,5 @@ pub mod rollup;
 pub mod spend;
 pub mod spend_list;
 pub mod total;
+pub mod unit_cost;
+pub mod unit_cost_list;

@@ -346,7 +346,7 @@ pub async fn list(read: &mut Read, filter: &OutputFilter, limit: i64) -> Result<
 }
 
 /// How much of one unit came out, reversals counted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct UnitTotal {
     /// The unit.
     pub unit: String,

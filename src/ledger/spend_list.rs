@@ -63,6 +63,8 @@ pub struct SpendRow {
     pub import_id: Option<BillImportId>,
     /// The entry that it takes back.
     pub reverses_id: Option<SpendId>,
+    /// The entry in whose place it was recorded.
+    pub corrects_id: Option<SpendId>,
     /// The entry that takes it back.
     pub reversed_by: Option<SpendId>,
     /// When it was recorded.
@@ -73,6 +75,17 @@ impl SpendRow {
     /// An amount for people, or nothing where it is unknown.
     pub fn shown(&self, amount: Option<&Decimal>) -> Option<String> {
         amount.map(|amount| money::display(*amount, &self.currency))
+    }
+
+    /// Whether money comes back that is neither a credit of the provider nor an entry taken back.
+    pub fn is_refund(&self) -> bool {
+        let amount = self.billed.or(self.effective).unwrap_or_default();
+        amount < Decimal::ZERO && self.category != Category::Credit && self.reverses_id.is_none()
+    }
+
+    /// Whether it puts something right: a line that the bill calls so, or an entry in another one's place.
+    pub const fn is_correction(&self) -> bool {
+        self.class.is_some() || self.corrects_id.is_some()
     }
 
     /// Where the next page begins.
@@ -96,7 +109,7 @@ pub async fn list(read: &mut Read, chosen: &Chosen) -> Result<SpendPage> {
         "select s.id, s.period, s.charged_on, p.name as provider, s.project_id, j.name as project, s.environment_id,
                 e.name as environment, s.resource_id,
                 coalesce(nullif(r.name, ''), nullif(r.external_id, ''), r.service) as resource, s.service, s.category,
-                s.class, s.cost_kind, s.billed, s.effective, s.currency, s.description, s.import_id, s.reverses_id,
+                s.class, s.cost_kind, s.billed, s.effective, s.currency, s.description, s.import_id, s.reverses_id, s.corrects_id,
                 v.reversal_id as reversed_by, s.recorded_at
          from (",
     );
@@ -119,7 +132,8 @@ pub async fn list(read: &mut Read, chosen: &Chosen) -> Result<SpendPage> {
 
 /// The columns that a page shows of the line itself.
 const SHOWN: &str = "s.id, s.period, s.charged_on, s.provider_id, s.project_id, s.environment_id, s.resource_id, s.service, \
-    s.category, s.class, s.cost_kind, s.billed, s.effective, s.currency, s.description, s.import_id, s.reverses_id, s.recorded_at";
+    s.category, s.class, s.cost_kind, s.billed, s.effective, s.currency, s.description, s.import_id, s.reverses_id, s.corrects_id, \
+    s.recorded_at";
 
 /// The lines of one page and one more, newest first, along an index whatever is asked for: the sums that are kept say in
 /// which environments there is anything, so that a project's entries are found without reading those of others.

@@ -83,6 +83,16 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// Adds up what was converted.
+    pub(super) fn new(currencies: Vec<CurrencyTotal>, house: Currency, unconverted: Vec<Unconverted>) -> Self {
+        let shown: Vec<&Converted> = currencies.iter().filter_map(|total| total.converted.as_ref()).collect();
+        let total = (!shown.is_empty()).then(|| Converted {
+            billed: shown.iter().map(|converted| &converted.billed).sum(),
+            effective: shown.iter().map(|converted| &converted.effective).sum(),
+        });
+        Self { currencies, house, total, unconverted }
+    }
+
     /// How many entries.
     pub fn lines(&self) -> i64 {
         self.currencies.iter().map(|total| total.lines).sum()
@@ -115,11 +125,11 @@ impl Unconverted {
 
 /// What was charged on one day in one currency.
 #[derive(Debug, sqlx::FromRow)]
-struct Day {
-    currency: Currency,
-    charged_on: NaiveDate,
-    billed: Sum,
-    effective: Sum,
+pub(super) struct Day {
+    pub currency: Currency,
+    pub charged_on: NaiveDate,
+    pub billed: Sum,
+    pub effective: Sum,
 }
 
 /// What the entries add up to.
@@ -137,13 +147,15 @@ pub async fn of(read: &mut Read, chosen: &Chosen) -> Result<Totals> {
     let house = read.organisation().currency.clone();
     let foreign = currencies.iter().any(|total| total.currency != house);
     let days = if foreign { days(read, chosen, &house).await? } else { Vec::new() };
-    let unconverted = convert(read, &mut currencies, &house, days).await?;
-    let shown: Vec<&Converted> = currencies.iter().filter_map(|total| total.converted.as_ref()).collect();
-    let total = (!shown.is_empty()).then(|| Converted {
-        billed: shown.iter().map(|converted| &converted.billed).sum(),
-        effective: shown.iter().map(|converted| &converted.effective).sum(),
-    });
-    Ok(Totals { currencies, house, total, unconverted })
+    let rates = match days.iter().map(|day| day.charged_on).min().zip(days.iter().map(|day| day.charged_on).max()) {
+        Some(span) => {
+            let foreign = currencies.iter().map(|total| &total.currency);
+            Rates::load(read.connection(), foreign, &house, span).await?
+        }
+        None => Rates::default(),
+    };
+    let unconverted = convert(&rates, &mut currencies, &house, days);
+    Ok(Totals::new(currencies, house, unconverted))
 }
 
 /// The sums of the foreign currencies, day by day.
@@ -194,22 +206,13 @@ fn push_lines(builder: &mut QueryBuilder<Postgres>, chosen: &Chosen, of: &str, i
     filter::push(builder, "s", chosen.line_conditions(), " and ");
 }
 
-/// Puts the converted sums beside their currencies, and gives what has no rate.
-async fn convert(
-    read: &mut Read,
+/// Puts the converted sums beside their currencies, and gives what has no rate. The days come currency by currency.
+pub(super) fn convert(
+    rates: &Rates,
     currencies: &mut [CurrencyTotal],
     house: &Currency,
     days: Vec<Day>,
-) -> Result<Vec<Unconverted>> {
-    let first = days.iter().map(|day| day.charged_on).min();
-    let last = days.iter().map(|day| day.charged_on).max();
-    let rates = match (first, last) {
-        (Some(first), Some(last)) => {
-            let foreign = currencies.iter().map(|total| &total.currency);
-            Rates::load(read.connection(), foreign, house, (first, last)).await?
-        }
-        _ => Rates::default(),
-    };
+) -> Vec<Unconverted> {
     let mut unconverted: Vec<Unconverted> = Vec::new();
     for day in days {
         let Some(total) = currencies.iter_mut().find(|total| total.currency == day.currency) else { continue };
@@ -244,5 +247,5 @@ async fn convert(
             converted.effective = converted.effective.rounded(house.minor_units());
         }
     }
-    Ok(unconverted)
+    unconverted
 }

@@ -23,4 +23,5 @@ pub mod shell;
 pub mod stale;
 pub mod statics;
 pub mod time;
+pub mod unit_costs;
 pub mod upload;

@@ -7,6 +7,7 @@ mod entries;
 mod pages;
 mod places;
 mod together;
+mod unit_costs;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -25,6 +25,7 @@ use crate::tx::Read;
 use crate::web::documents::Section;
 use crate::web::page::page;
 use crate::web::shell::Shell;
+use crate::web::unit_costs::{self, UnitCostLine};
 
 /// How many entries of the history the page shows.
 const HISTORY: i64 = 50;
@@ -42,6 +43,7 @@ struct EnvironmentPage {
     expected: Option<Cost>,
     has_rows: bool,
     documents: Section,
+    unit_costs: Vec<UnitCostLine>,
     entries: Vec<Entry>,
 }
 
@@ -59,6 +61,7 @@ pub(super) async fn show(State(app): State<App>, shell: Shell, Path(id): Path<i6
         expected: expected(&mut read, &environment, &terms).await?,
         has_rows: environment::has_ledger_rows(read.connection(), id).await?,
         entries: history(&mut read, &environment, &terms, &deadlines, &watchers, &documents).await?,
+        unit_costs: unit_costs::of_environment(&mut read, &shell, &environment).await?,
         shell,
         environment,
         watchers,

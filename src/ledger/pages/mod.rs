@@ -6,6 +6,7 @@ mod places;
 mod rates;
 mod spend;
 mod spend_form;
+mod unit_costs;
 
 use crate::actor::{Actor, Permission};
 use crate::audit::{self, Entry};
@@ -30,6 +31,7 @@ pub fn routes() -> Routes {
         .merge(bills::routes())
         .merge(rates::routes())
         .merge(outputs::routes())
+        .merge(unit_costs::routes())
 }
 
 /// The environments for which the reader may record, as the choices of a form.

@@ -13,7 +13,7 @@ use crate::audit::Entry;
 use crate::catalog::provider::{self, Provider};
 use crate::error::{Error, Result};
 use crate::ids::SpendId;
-use crate::ledger::charge::{Category, CostKind};
+use crate::ledger::charge::{Category, Class, CostKind};
 use crate::ledger::filter::{Chosen, SpendFilter};
 use crate::ledger::spend::{self, Spend};
 use crate::ledger::spend_list::{self, SpendRow};
@@ -71,6 +71,12 @@ impl SpendList {
         Category::ALL.iter().map(choice).collect()
     }
 
+    fn classes(&self) -> Vec<(&'static str, String, bool)> {
+        let chosen = self.filter.class.as_deref().and_then(|word| word.parse::<Class>().ok());
+        let choice = |it: &Class| (it.as_str(), self.shell.say(&it.words()), chosen == Some(*it));
+        Class::ALL.iter().map(choice).collect()
+    }
+
     fn cost_kinds(&self) -> Vec<(&'static str, String, bool)> {
         let chosen = self.filter.cost_kind.as_deref().and_then(|word| word.parse::<CostKind>().ok());
         let choice = |it: &CostKind| (it.as_str(), self.shell.say(&it.words()), chosen == Some(*it));
@@ -98,8 +104,20 @@ impl SpendList {
         row.shown(amount).unwrap_or_else(|| self.shell.text("ledger-unknown"))
     }
 
-    fn state(&self, row: &SpendRow) -> String {
-        state(&self.shell, row.reverses_id, row.reversed_by)
+    /// What is said of an entry besides its amount, with the entry that it leads to.
+    fn marks(&self, row: &SpendRow) -> Vec<(Option<String>, String)> {
+        let mut marks = Vec::new();
+        if row.is_refund() {
+            marks.push((None, self.shell.text("ledger-refund")));
+        }
+        if row.is_correction() {
+            marks.push((None, self.shell.say(&Class::Correction.words())));
+        }
+        if let Some(id) = row.reverses_id.or(row.reversed_by) {
+            let words = state(&self.shell, row.reverses_id, row.reversed_by);
+            marks.push((Some(self.shell.href(&format!("/ledger/{id}"))), words));
+        }
+        marks
     }
 
     /// A sum, and how many entries do not say theirs.

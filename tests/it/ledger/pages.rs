@@ -16,7 +16,7 @@ async fn story() -> (TestApp, Browser, Environment) {
 }
 
 /// A file, read by a standard reader.
-fn csv_rows(answer: &Answer) -> Vec<Vec<String>> {
+pub(super) fn csv_rows(answer: &Answer) -> Vec<Vec<String>> {
     let bytes = answer.bytes.strip_prefix("\u{FEFF}".as_bytes()).expect("a byte order mark for Excel");
     let mut csv = csv::Reader::from_reader(bytes);
     csv.records().map(|record| record.unwrap().iter().map(str::to_owned).collect()).collect()
