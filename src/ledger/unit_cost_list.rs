@@ -94,7 +94,7 @@ impl Asked {
     pub async fn of(read: &mut Read, filter: &UnitCostFilter) -> Result<Self> {
         let UnitCostFilter { by, project, environment, from, to, before } = filter.clone();
         let by = parsed("by", by.as_ref())?.unwrap_or(Group::Environment);
-        let spend = SpendFilter { project, environment, from, to, ..SpendFilter::default() };
+        let spend = SpendFilter { from, to, project, environment, ..SpendFilter::default() };
         let mut chosen = Chosen::of(read, &spend).await?;
         if chosen.from.is_none() && chosen.to.is_none() {
             chosen.from = Some(first_of_last(read));
