@@ -114,6 +114,7 @@ act-new-link = New link to choose a password
 act-disable = End the log-in
 act-enable = Open the log-in again
 person-new-lead = An owner, checker or copied person needs no log-in: mails reach the address anyway.
+person-open-known = Open the page of { $name }
 person-edit = Edit the person
 person-email-help = Reminders go there; whoever has a log-in signs in with it.
 person-right-help = A link to choose a password is mailed, or shown to you where mail is not set up.

@@ -108,6 +108,7 @@ act-new-link = 生成新的设置密码链接
 act-disable = 停用登录账号
 act-enable = 重新启用登录账号
 person-new-lead = 负责人、复核人、抄送人不需要登录账号，邮件照样能收到。
+person-open-known = 打开 { $name } 的页面
 person-edit = 编辑人员
 person-email-help = 提醒发到这里；有登录账号的人用它登录。
 person-right-help = 设置密码的链接会用邮件发给他；没设置发信时显示给你。

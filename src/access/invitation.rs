@@ -35,7 +35,7 @@ impl AddedUser {
     }
 }
 
-/// Makes a log-in for the person with this address, who is added where nobody has it. Without a password a one-time link is
+/// Makes a log-in for the person with this address, who is added where nobody has it, and never renamed. Without a password a one-time link is
 /// made, and mailed where mail and the public address are set up.
 pub async fn add_user(
     app: &App,
@@ -62,6 +62,13 @@ pub async fn add_user(
         None => None,
     };
     let mut tx = app.write(actor).await?;
+    if let Some(known) = person::find_by_email(tx.connection(), &email).await?
+        && known.name != name
+        && user::find_by_person(tx.connection(), known.id).await?.is_none()
+    {
+        let message = Message::new("error-person-named").with("email", email.as_str());
+        return Err(Error::invalid("name", message.with("name", known.name.as_str())));
+    }
     let person = person::name_or_add(&mut tx, NewPerson { name, email: Some(email), locale }).await?;
     let with_password = hash.is_some();
     let user = user::add_with(&mut tx, person.id, Right::usual(role), hash).await?;
@@ -73,6 +80,7 @@ pub async fn add_user(
 }
 
 /// Adds a person, with a log-in where a right is given; gives the person's page too. The same form again only gives that.
+/// An address that is somebody's already is refused: whoever is known gets a log-in on their own page.
 pub async fn add_person(
     app: &App,
     actor: &Actor,
@@ -85,10 +93,10 @@ pub async fn add_person(
     if let Some(page) = tx.sent_before(submit_id).await? {
         return Ok((page, None));
     }
-    let person = match right {
-        Some(_) => person::name_or_add(&mut tx, new).await?,
-        None => person::add(&mut tx, new).await?,
-    };
+    if let Some(email) = &new.email {
+        person::refuse_known(tx.connection(), email).await?;
+    }
+    let person = person::add(&mut tx, new).await?;
     let page = format!("/people/{}", person.id);
     tx.sent(submit_id, &page).await?;
     let Some(right) = right else {

@@ -103,6 +103,19 @@ pub async fn find_by_email(connection: &mut PgConnection, email: &Email) -> Resu
     Ok(select_person!("where lower(email) = lower($1)", email.as_str()).fetch_optional(connection).await?)
 }
 
+/// Refuses an address that is somebody's: who it is, so that they get a log-in on their own page. Who signs in with an
+/// address already is not named.
+pub async fn refuse_known(connection: &mut PgConnection, email: &Email) -> Result<()> {
+    let Some(person) = find_by_email(connection, email).await? else { return Ok(()) };
+    let has_log_in = super::user::find_by_person(connection, person.id).await?.is_some();
+    let message = if has_log_in {
+        Message::new("error-email-taken")
+    } else {
+        Message::new("error-email-known").with("name", person.name.as_str())
+    };
+    Err(Error::invalid("email", message))
+}
+
 /// The people with exactly this name.
 pub async fn with_name(connection: &mut PgConnection, name: &Name) -> Result<Vec<Person>> {
     Ok(select_person!("where name = $1 order by id", name.as_str()).fetch_all(connection).await?)
@@ -143,8 +156,8 @@ pub async fn find_or_add(tx: &mut Tx, new: NewPerson) -> Result<Person> {
     add(tx, new).await
 }
 
-/// The person with the new one's address, under the new one's name and in their language: somebody who was known by an
-/// address only gets a name when they get a log-in.
+/// The person with the new one's address, under the new one's name and in their language. For whoever acts in their own
+/// matter, or gave the name that the person has: nobody is renamed by a form that adds somebody else.
 pub async fn name_or_add(tx: &mut Tx, new: NewPerson) -> Result<Person> {
     let Some(email) = &new.email else { return add(tx, new).await };
     let Some(person) = find_by_email(tx.connection(), email).await? else { return add(tx, new).await };

@@ -9,7 +9,7 @@ use futures_util::stream;
 use super::{field_errors, languages, optional};
 use crate::access::invitation::{self, AddedUser};
 use crate::access::people::{self, PEOPLE, PeopleFilter, PersonRow};
-use crate::access::person::NewPerson;
+use crate::access::person::{self, NewPerson, Person};
 use crate::access::user::Right;
 use crate::actor::Permission;
 use crate::app::App;
@@ -17,6 +17,7 @@ use crate::error::{FieldErrors, Result};
 use crate::limits;
 use crate::locale::Message;
 use crate::table::Format;
+use crate::text::Email;
 use crate::tx::Read;
 use crate::web::export;
 use crate::web::forms::{Fields, FormState};
@@ -88,12 +89,14 @@ struct NewPersonPage {
     form: FormState,
     languages: Vec<(&'static str, &'static str)>,
     rights: Vec<(&'static str, String)>,
+    /// Whose address it is already.
+    known: Option<Person>,
 }
 
 impl NewPersonPage {
-    fn new(shell: Shell, form: FormState) -> Self {
+    fn new(shell: Shell, form: FormState, known: Option<Person>) -> Self {
         let rights = super::rights(&shell);
-        Self { shell, form, languages: languages(), rights }
+        Self { shell, form, languages: languages(), rights, known }
     }
 }
 
@@ -110,7 +113,7 @@ pub(super) struct InvitedPage {
 }
 
 async fn form(shell: Shell) -> Result<Response> {
-    page(&NewPersonPage::new(shell, FormState::new(Fields::new())))
+    page(&NewPersonPage::new(shell, FormState::new(Fields::new()), None))
 }
 
 async fn add(State(app): State<App>, shell: Shell, fields: Fields) -> Result<Response> {
@@ -122,8 +125,13 @@ async fn add(State(app): State<App>, shell: Shell, fields: Fields) -> Result<Res
         Ok((location, Some(added))) => invited(&app, shell, added, &location),
         Ok((location, None)) => Ok(see(&shell.base, &location)),
         Err(error) => {
-            let form = FormState::again(fields, field_errors(error)?);
-            page_with(StatusCode::UNPROCESSABLE_ENTITY, &NewPersonPage::new(shell, form))
+            let errors = field_errors(error)?;
+            let known = match fields.get("email").parse::<Email>() {
+                Ok(email) => person::find_by_email(app.read(&shell.actor).await?.connection(), &email).await?,
+                Err(_) => None,
+            };
+            let form = FormState::again(fields, errors);
+            page_with(StatusCode::UNPROCESSABLE_ENTITY, &NewPersonPage::new(shell, form, known))
         }
     }
 }

@@ -156,11 +156,15 @@ async fn the_command_line_adds_a_user_with_a_password_or_a_link() {
     assert_eq!(app.mails().len(), 0);
     app.browser().sign_in("a@palmfan.example").await;
 
-    // Somebody known by an address only gets the name.
+    // Somebody who is known gets the log-in under the name that they have, and no other.
     let mut tx = app.write().await;
-    let known = rentroll::access::person::NewPerson::addressed(&"xiaoman@palmfan.example".parse().unwrap()).unwrap();
+    let known = rentroll::access::person::NewPerson::named("Lin Xiaoman", Some("xiaoman@palmfan.example")).unwrap();
     let known = rentroll::access::person::add(&mut tx, known).await.unwrap();
     tx.commit().await.unwrap();
+    let Err(Error::Invalid(errors)) = add("Xiaoman@palmfan.example", "Renamed", None).await else { panic!("refused") };
+    assert_eq!(errors.0[0].field, "name");
+    assert!(errors.0[0].message.to_string().contains("the address of Lin Xiaoman"), "{}", errors.0[0].message);
+    assert_eq!(app.mails().len(), 0);
     let added = add("xiaoman@palmfan.example", "Lin Xiaoman", None).await.unwrap();
     assert_eq!((added.user.person_id, added.user.name.as_str()), (known.id, "Lin Xiaoman"));
     assert!(added.link.unwrap().starts_with("/choose-password/"));

@@ -223,6 +223,27 @@ async fn a_known_person_gets_a_log_in() {
     assert_eq!(app.mails().len(), 1);
 }
 
+// Nobody is taken over or renamed by a form that adds somebody else.
+#[tokio::test]
+async fn a_known_address_is_refused_and_names_whose_it_is() {
+    let app = TestApp::new().await;
+    let administrator = app.sign_in(Role::Administrator).await;
+    let first = [("name", "李 所有"), ("email", "owner@example.com")];
+    let person = administrator.submit("/people/new", "/people", &first).await.location();
+    for right in ["member", ""] {
+        let second = [("name", "Carol Checker"), ("email", "OWNER@example.com"), ("right", right)];
+        let answer = administrator.submit("/people/new", "/people", &second).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+        let said = answer.texts("#email-error").concat();
+        assert!(said.contains("李 所有") && said.contains("开通登录"), "{said}");
+        assert_eq!(answer.attributes("#known", "href"), [person.as_str()]);
+        assert_eq!(answer.attributes("input[name=name]", "value"), ["Carol Checker"], "what was typed is kept");
+    }
+    assert_eq!(administrator.get(&person).await.texts("h1"), ["李 所有"]);
+    assert_eq!(app.mails().len(), 0);
+    assert_eq!(app.actions().await.iter().filter(|action| *action == "user.added").count(), 1, "the administrator");
+}
+
 // A member without any project still leaves entries of their own: signing in, choosing a language, naming a person.
 #[tokio::test]
 async fn who_reaches_few_projects_can_still_record_what_belongs_to_none() {
