@@ -106,7 +106,9 @@ fn id(text: &str) -> Option<i64> {
 
 /// The error of a key that names nothing the reader sees.
 pub(super) fn unknown(field: &'static str, text: &str) -> Error {
-    Error::invalid(field, Message::new("error-filter-unknown").with("value", excerpt(text.trim())))
+    let is_named = ["project", "provider", "resource"].contains(&field);
+    let key = if is_named { "error-filter-unknown" } else { "error-filter-unknown-number" };
+    Error::invalid(field, Message::new(key).with("name", field).with("value", excerpt(text.trim())))
 }
 
 impl Chosen {

@@ -5,7 +5,7 @@ use std::fmt;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use serde::de::value::MapDeserializer;
-use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, Error as _, Expected, IntoDeserializer, Visitor};
 
 use crate::error::Error;
 use crate::filter::unknown_word;
@@ -44,11 +44,41 @@ fn pairs(query: &str) -> Vec<(String, String)> {
     url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
 }
 
+/// What a parameter holds, so that a refusal can say how it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Number,
+    Day,
+    RequestNumber,
+    Other,
+}
+
+impl Kind {
+    /// The kind that a reader of values waits for, by what it says of itself.
+    fn of(expected: &dyn Expected) -> Self {
+        match expected.to_string().as_str() {
+            "a formatted date string" => Self::Day,
+            "a formatted UUID string" => Self::RequestNumber,
+            _ => Self::Other,
+        }
+    }
+
+    const fn refusal(self) -> &'static str {
+        match self {
+            Self::Number => "error-filter-number",
+            Self::Day => "error-filter-day",
+            Self::RequestNumber => "error-filter-request",
+            Self::Other => "error-filter-value",
+        }
+    }
+}
+
 /// Why a parameter cannot be read.
 #[derive(Debug)]
 enum Refusal {
-    /// Its value; the words that it may hold, where it is one of a fixed set. The name and the value follow from where it was read.
-    Value { at: Option<(String, String)>, words: &'static [&'static str] },
+    /// Its value; the words that it may hold, where it is one of a fixed set, else what kind of value it is. The name and the
+    /// value follow from where it was read.
+    Value { at: Option<(String, String)>, words: &'static [&'static str], kind: Kind },
     /// The list knows only these parameters.
     Name { name: String, known: &'static [&'static str] },
 }
@@ -57,21 +87,28 @@ impl Refusal {
     /// Notes which parameter it is about.
     fn at(self, parameter: Parameter<'_>) -> Self {
         match self {
-            Self::Value { words, .. } => {
-                Self::Value { at: Some((parameter.name.to_owned(), parameter.value.to_owned())), words }
+            Self::Value { words, kind, .. } => {
+                Self::Value { at: Some((parameter.name.to_owned(), parameter.value.to_owned())), words, kind }
             }
             named @ Self::Name { .. } => named,
         }
     }
 
+    /// Notes what kind of value was waited for.
+    fn wanting(self, wanted: Kind) -> Self {
+        match self {
+            Self::Value { at, words, kind: Kind::Other } => Self::Value { at, words, kind: wanted },
+            known => known,
+        }
+    }
+
     fn said(self) -> Error {
         match self {
-            Self::Value { at: Some((name, value)), words: [] } => {
-                let message =
-                    Message::new("error-filter-value").with("name", excerpt(&name)).with("value", excerpt(&value));
+            Self::Value { at: Some((name, value)), words: [], kind } => {
+                let message = Message::new(kind.refusal()).with("name", excerpt(&name)).with("value", excerpt(&value));
                 Error::invalid(name, message)
             }
-            Self::Value { at: Some((name, value)), words } => unknown_word(&name, &value, words),
+            Self::Value { at: Some((name, value)), words, .. } => unknown_word(&name, &value, words),
             Self::Value { at: None, .. } => Error::invalid("", Message::new("error-query")),
             Self::Name { name, known } => {
                 let message = Message::new("error-filter-name").with("name", excerpt(&name));
@@ -92,11 +129,11 @@ impl std::error::Error for Refusal {}
 
 impl serde::de::Error for Refusal {
     fn custom<T: fmt::Display>(_: T) -> Self {
-        Self::Value { at: None, words: &[] }
+        Self::Value { at: None, words: &[], kind: Kind::Other }
     }
 
     fn unknown_variant(_: &str, words: &'static [&'static str]) -> Self {
-        Self::Value { at: None, words }
+        Self::Value { at: None, words, kind: Kind::Other }
     }
 
     fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
@@ -122,7 +159,8 @@ impl<'a> IntoDeserializer<'a, Refusal> for Parameter<'a> {
 macro_rules! numbers {
     ($($method:ident: $number:ty, $visit:ident;)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-            let number = self.value.trim().parse::<$number>().map_err(|_| Refusal::custom("no number").at(self))?;
+            let number = self.value.trim().parse::<$number>();
+            let number = number.map_err(|_| Refusal::custom("no number").wanting(Kind::Number).at(self))?;
             visitor.$visit(number)
         }
     )*};
@@ -139,7 +177,8 @@ impl<'de> Deserializer<'de> for Parameter<'de> {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-        visitor.visit_borrowed_str::<Refusal>(self.value).map_err(|refusal| refusal.at(self))
+        let wanted = Kind::of(&visitor);
+        visitor.visit_borrowed_str::<Refusal>(self.value).map_err(|refusal| refusal.wanting(wanted).at(self))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
@@ -246,8 +285,15 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_refused_by_the_name_of_the_parameter() {
         let refused = |query| read(query).unwrap_err();
-        assert_eq!(refused("project=abc"), "project: The filter project cannot be \"abc\".");
-        assert_eq!(refused("from=yesterday"), "from: The filter from cannot be \"yesterday\".");
+        assert_eq!(refused("project=abc"), "project: The filter project cannot be \"abc\"; write a whole number.");
+        assert_eq!(
+            refused("from=2026-99-99"),
+            "from: The filter from cannot be \"2026-99-99\"; write a day like 2026-12-01."
+        );
+        assert_eq!(
+            refused("request=7"),
+            "request: The filter request cannot be \"7\"; write the number of a request as the history gives it."
+        );
         assert_eq!(refused("whose=x"), "whose: The filter whose cannot be \"x\"; write one of: all, mine.");
         assert_eq!(
             refused("renewal=x"),

@@ -429,10 +429,22 @@ async fn a_value_that_no_filter_knows_is_refused_by_its_name() {
         let known = words.split(", ").next().unwrap();
         assert_eq!(browser.get(&format!("{path}?{parameter}={known}")).await.status, 200, "{path} {parameter}={known}");
     }
-    for (path, parameter) in [("/environments", "project"), ("/renewals", "project"), ("/history", "from")] {
+    for (path, parameter, wanted) in [
+        ("/environments", "project", "a whole number"),
+        ("/renewals", "project", "a whole number"),
+        ("/history", "from", "a day like 2026-12-01"),
+        ("/history", "request", "the number of a request as the history gives it"),
+    ] {
         let answer = browser.get(&format!("{path}?{parameter}=zz")).await;
         assert_eq!(answer.status, 422, "{path} {parameter}");
-        let said = format!("The filter {parameter} cannot be \"zz\".");
+        let said = format!("The filter {parameter} cannot be \"zz\"; write {wanted}.");
         assert!(answer.texts("main p").contains(&said), "{path}: {:?}", answer.texts("main p"));
+    }
+    for (parameter, wanted) in
+        [("project", "the number or the name exactly as it is"), ("import", "the number as the list gives it")]
+    {
+        let answer = browser.get(&format!("/ledger?{parameter}=zz")).await;
+        let said = format!("The filter {parameter} finds no \"zz\"; write {wanted}.");
+        assert!(answer.texts("main p").contains(&said), "{parameter}: {:?}", answer.texts("main p"));
     }
 }
