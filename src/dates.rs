@@ -82,6 +82,11 @@ impl Zone {
     pub fn as_str(&self) -> &'static str {
         self.0.name()
     }
+
+    /// A moment as this zone's clocks show it, with their offset.
+    pub fn moment(self, at: chrono::DateTime<chrono::Utc>) -> String {
+        at.with_timezone(&self.0).format("%Y-%m-%d %H:%M %:z").to_string()
+    }
 }
 
 impl Default for Zone {

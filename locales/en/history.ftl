@@ -14,6 +14,7 @@ hist-empty = Nothing recorded yet. Every entry, change and import leaves a line 
 hist-empty-filter = Nothing matches this filter.
 hist-heading = History
 hist-none = No changes yet.
+hist-set = What was recorded
 hist-as-of = Run as of { $date }
 hist-value = { $value }
 hist-nothing = —

@@ -14,6 +14,7 @@ hist-empty = 还没有操作记录。每次登记、修改、导入都会在这�
 hist-empty-filter = 没有符合筛选条件的记录。
 hist-heading = 变更记录
 hist-none = 还没有变更。
+hist-set = 登记的内容
 hist-as-of = 按 { $date } 运行
 hist-value = { $value }
 hist-nothing = —

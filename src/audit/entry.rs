@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::{difference, words};
 use crate::actor::UNKNOWN_ACCOUNT;
+use crate::dates::Zone;
 use crate::ids::AuditEntryId;
 use crate::locale::{Arg, Locale, Message};
 
@@ -46,6 +47,9 @@ pub struct Entry {
     /// What changed; read from the bytes by [`super::list()`].
     #[sqlx(skip)]
     pub changes: Vec<FieldChange>,
+    /// Whether the entry has nothing before it: its changes are what was set, or the facts of the act.
+    #[sqlx(skip)]
+    pub first: bool,
 }
 
 /// The parts of an entry's bytes that people read.
@@ -80,14 +84,19 @@ impl FieldChange {
         locale.say(&words::field_words(&self.field))
     }
 
-    /// The value before, for people.
-    pub fn was(&self, locale: &Locale) -> String {
-        locale.say(&self.was_words())
+    /// The value before, for people; a moment in the reader's zone.
+    pub fn was(&self, locale: &Locale, zone: &Zone) -> String {
+        self.moment(&self.before).map_or_else(|| locale.say(&self.was_words()), |at| zone.moment(at))
     }
 
-    /// The value after, for people.
-    pub fn is(&self, locale: &Locale) -> String {
-        locale.say(&self.is_words())
+    /// The value after, for people; a moment in the reader's zone.
+    pub fn is(&self, locale: &Locale, zone: &Zone) -> String {
+        self.moment(&self.after).map_or_else(|| locale.say(&self.is_words()), |at| zone.moment(at))
+    }
+
+    /// A value that is a moment; those fields say so by their name.
+    pub(super) fn moment(&self, value: &str) -> Option<DateTime<Utc>> {
+        if self.field.ends_with("_at") { value.parse().ok() } else { None }
     }
 
     pub(super) fn was_words(&self) -> Message {
@@ -100,18 +109,23 @@ impl FieldChange {
 }
 
 impl Entry {
-    /// The fields that changed, with values before and after, out of the bytes.
-    pub(super) fn read_changes(&self) -> Vec<FieldChange> {
-        let Ok(image) = serde_json::from_slice::<Image>(&self.bytes) else { return Vec::new() };
-        let changes = if image.changes.is_empty() && self.source == "database" {
-            difference(image.before.as_ref(), &image.after.unwrap_or(Value::Null))
+    /// Reads the fields that changed, with values before and after, out of the bytes; where nothing was before, what was set.
+    pub(super) fn read_changes(&mut self) {
+        let Ok(image) = serde_json::from_slice::<Image>(&self.bytes) else { return };
+        let after = image.after.unwrap_or(Value::Null);
+        let mut changes = if image.changes.is_empty() && self.source == "database" {
+            difference(image.before.as_ref(), &after)
                 .into_iter()
                 .filter_map(|(field, pair)| Some((field, serde_json::from_value::<(Value, Value)>(pair).ok()?)))
                 .collect()
         } else {
             image.changes
         };
-        changes
+        self.first = changes.is_empty() && image.before.is_none();
+        if self.first {
+            changes = facts(&self.action, &after);
+        }
+        self.changes = changes
             .into_iter()
             .map(|(field, (before, after))| FieldChange {
                 field,
@@ -120,7 +134,7 @@ impl Entry {
                 before_name: None,
                 after_name: None,
             })
-            .collect()
+            .collect();
     }
 
     /// The fields that changed, with values before and after.
@@ -128,8 +142,12 @@ impl Entry {
         &self.changes
     }
 
-    /// The changes as a page shows them: a record's number is left out where its name stands beside it.
+    /// The changes as a page shows them: a record's number is left out where its name stands beside it, and all of what the
+    /// sentence of a reminder tells.
     pub fn shown_changes(&self) -> Vec<&FieldChange> {
+        if is_reminder(&self.action) {
+            return Vec::new();
+        }
         let named = |field: &str| {
             field.strip_suffix("_id").is_some_and(|name| self.changes.iter().any(|change| change.field == name))
         };
@@ -189,6 +207,33 @@ impl Entry {
     }
 }
 
+fn is_reminder(action: &str) -> bool {
+    action.starts_with("reminder.")
+}
+
+/// What was set by an act that has nothing before it, each as a change from nothing. A reminder tells whom and which dates;
+/// signing in and imports have no record of their own, and their sentence tells all.
+fn facts(action: &str, after: &Value) -> BTreeMap<String, (Value, Value)> {
+    let told = |field: &str, value: Value| (field.to_owned(), (Value::Null, value));
+    if is_reminder(action) {
+        let dates = after["deadlines"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let mut days: Vec<Value> = dates.iter().map(|date| date["due_on"].clone()).collect();
+        days.dedup();
+        return [told("person", after["person"].clone()), told("due_on", Value::Array(days))].into();
+    }
+    let is_act = action.ends_with(".imported") || (action.starts_with("user.") && action != "user.added");
+    let Some(fields) = after.as_object().filter(|_| !is_act) else { return BTreeMap::new() };
+    let is_told = |field: &str, value: &Value| {
+        let is_digest = value.get("digest").is_some();
+        !["id", "version", "created_at"].contains(&field) && !is_digest && !plain(value).is_empty()
+    };
+    fields
+        .iter()
+        .filter(|(field, value)| is_told(field, value))
+        .map(|(field, value)| told(field, value.clone()))
+        .collect()
+}
+
 /// A value of an image in plain text.
 pub(super) fn plain(value: &Value) -> String {
     match value {
@@ -226,7 +271,43 @@ mod tests {
             request_id: Uuid::nil(),
             bytes: serde_json::to_vec(&json!({ "after": after })).unwrap(),
             changes: Vec::new(),
+            first: false,
         }
+    }
+
+    fn read(action: &'static str, after: &Value) -> Vec<(String, String, String)> {
+        let mut entry = entry(action, after);
+        entry.read_changes();
+        assert!(entry.first);
+        entry.changes.into_iter().map(|change| (change.field, change.before, change.after)).collect()
+    }
+
+    #[test]
+    fn what_was_set_at_first_is_told_without_digests_and_what_is_empty() {
+        let image = json!({ "id": 7, "version": 1, "name": "竹简-预训练", "note": "", "labels": {}, "scenario": null,
+                            "quantity": "8", "email": { "digest": "0123456789abcdef" } });
+        let set = |field: &str, value: &str| (field.to_owned(), String::new(), value.to_owned());
+        assert_eq!(read("environment.opened", &image), [set("name", "竹简-预训练"), set("quantity", "8")]);
+        assert!(read("user.signed_in", &image).is_empty());
+        let told = json!({ "person": "林小满", "due_on": "2026-03-01", "delivery": 4, "reply": "250 ok", "deadlines": [
+            { "kind": "cancel_by", "due_on": "2026-03-01" }, { "kind": "expiry", "due_on": "2026-03-31" }] });
+        assert_eq!(read("reminder.sent", &told), [set("due_on", "2026-03-01, 2026-03-31"), set("person", "林小满")]);
+    }
+
+    #[test]
+    fn a_moment_is_told_in_the_zone_of_the_reader() {
+        let change = |field: &str| FieldChange {
+            field: field.into(),
+            before: String::new(),
+            after: "2026-12-01T13:19:42.932035Z".into(),
+            before_name: None,
+            after_name: None,
+        };
+        let zone: Zone = "Asia/Shanghai".parse().unwrap();
+        let disabled = change("disabled_at");
+        assert_eq!(disabled.is(&Locale::En, &zone), "2026-12-01 21:19 +08:00");
+        assert_eq!(disabled.was(&Locale::En, &zone), "—");
+        assert_eq!(change("note").is(&Locale::En, &zone), "2026-12-01T13:19:42.932035Z", "a text of people stays");
     }
 
     #[test]

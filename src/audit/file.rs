@@ -1,5 +1,6 @@
-//! The history as a file: **one row for each field that an entry changed**, as auditors filter by field; an entry that
-//! changed no single field (an opening, an import, a sign-in) is one row with those columns empty.
+//! The history as a file: **one row for each field that an entry changed**, as auditors filter by field. An entry with nothing
+//! before it has a row for each field that was set, a reminder rows for whom and which dates; an act that is about no field
+//! (an import, a sign-in) is one row with those columns empty.
 
 use std::collections::VecDeque;
 
@@ -62,18 +63,22 @@ pub static TABLE: Table<Row> = Table {
             })
         }),
         Column::new("before", "hist-col-before", |row| {
-            row.change.as_ref().map_or(Cell::Empty, |change| value(&change.before, change.was_words()))
+            row.change.as_ref().map_or(Cell::Empty, |change| value(change, &change.before, change.was_words()))
         }),
         Column::new("after", "hist-col-after", |row| {
-            row.change.as_ref().map_or(Cell::Empty, |change| value(&change.after, change.is_words()))
+            row.change.as_ref().map_or(Cell::Empty, |change| value(change, &change.after, change.is_words()))
         }),
         Column::new("reason", "hist-col-reason", |row| row.entry.reason.as_ref().into()),
         Column::new("request_id", "hist-col-request", |row| row.entry.request_id.to_string().into()),
     ],
 };
 
-fn value(code: &str, words: crate::locale::Message) -> Cell<'_> {
-    if code.is_empty() { Cell::Empty } else { Cell::Word { code: code.into(), words } }
+fn value<'a>(change: &FieldChange, code: &'a str, words: crate::locale::Message) -> Cell<'a> {
+    match change.moment(code) {
+        Some(at) => Cell::Instant(at),
+        None if code.is_empty() => Cell::Empty,
+        None => Cell::Word { code: code.into(), words },
+    }
 }
 
 /// How many entries are read at once.

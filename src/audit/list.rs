@@ -98,7 +98,7 @@ pub async fn list(read: &mut Read, filter: &EntryFilter, limit: i64) -> Result<V
 /// The entries with their changes read from the bytes, and names in the place of numbers.
 async fn named(read: &mut Read, mut entries: Vec<Entry>) -> Result<Vec<Entry>> {
     for entry in &mut entries {
-        entry.changes = entry.read_changes();
+        entry.read_changes();
     }
     name_records(read, &mut entries).await?;
     Ok(entries)

@@ -141,7 +141,7 @@ impl Shell {
 
     /// An instant in the reader's zone, with its offset.
     pub fn instant(&self, at: &DateTime<Utc>) -> String {
-        at.with_timezone(&self.zone.0).format("%Y-%m-%d %H:%M %:z").to_string()
+        self.zone.moment(*at)
     }
 
     /// A day in words, where one decides.

@@ -5,6 +5,7 @@ use rentroll::access::project;
 use rentroll::actor::{Actor, Role};
 use rentroll::audit::{self, EntryFilter};
 use rentroll::catalog::provider;
+use rentroll::dates::Zone;
 use rentroll::locale::Locale;
 
 use crate::harness::{Answer, Browser, TestApp};
@@ -75,11 +76,10 @@ async fn a_renamed_thing_keeps_the_names_that_it_had() {
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[0].contains("postgres") && told[0].ends_with("在系统之外改了服务商 芦苇云"), "{told:?}");
     assert_eq!(told[1], "命令行（test） 新增了服务商 苇塘云");
-    assert_eq!(page.texts(".changes dt"), ["名称"]);
-    assert_eq!(
-        (page.texts(".changes del"), page.texts(".changes ins")),
-        (vec!["苇塘云".into()], vec!["芦苇云".into()])
-    );
+    assert_eq!(page.texts(".changes dt"), ["名称", "名称"]);
+    assert_eq!(page.texts(".changes del"), ["苇塘云"]);
+    assert_eq!(page.texts(".changes ins"), ["芦苇云", "苇塘云"]);
+    assert_eq!(page.texts("details .changes dd"), ["— → 苇塘云"], "what was set at first is folded");
 }
 
 // case A06: who is gone still has a name in the history.
@@ -247,7 +247,7 @@ async fn the_file_has_one_row_for_each_changed_field() {
     let expected = serde_json::json!([
         ["provider.update", "name", "苇塘云", "芦苇云"],
         ["provider.update", "note", null, "改名"],
-        ["provider.added", null, null, null],
+        ["provider.added", "name", null, "苇塘云"],
     ]);
     assert_eq!(serde_json::json!(cells), expected);
 }
@@ -266,6 +266,9 @@ async fn a_change_names_records_instead_of_their_numbers() {
     let filter = EntryFilter { kind: Some("user_account".into()), ..EntryFilter::default() };
     let entries = audit::list(&mut read, &filter, 10).await.unwrap();
     let change = &entries[0].changes()[0];
-    assert_eq!((change.label(&Locale::ZhCn), change.is(&Locale::ZhCn)), ("人员".into(), "林小满".into()));
-    assert_eq!(change.was(&Locale::En), "someone");
+    assert_eq!(
+        (change.label(&Locale::ZhCn), change.is(&Locale::ZhCn, &Zone::default())),
+        ("人员".into(), "林小满".into())
+    );
+    assert_eq!(change.was(&Locale::En, &Zone::default()), "someone");
 }

@@ -58,6 +58,7 @@ fn entry(action: &str) -> Entry {
         request_id: uuid::Uuid::nil(),
         bytes: b"{}".to_vec(),
         changes: Vec::new(),
+        first: false,
     }
 }
 
