@@ -110,7 +110,11 @@ async fn a_person_records_corrects_and_voids() {
     assert_eq!(unreasoned.form(&action).1["quantity"], "515", "nothing typed is lost");
     let corrected = browser.submit(&action, &action, &[("quantity", "515"), ("reason", "数错了")]).await.location();
     assert_eq!(browser.get(&entry).await.texts(".notice").len(), 1, "the old entry names its reversal");
-    assert_eq!(browser.get(&action).await.status, StatusCode::CONFLICT);
+    for act in ["correct", "void"] {
+        let late = browser.get(&format!("{entry}/{act}")).await;
+        assert_eq!(late.status, StatusCode::CONFLICT);
+        assert_eq!(late.attributes(".notice a", "href"), [entry.clone(), corrected.clone()], "the ways on");
+    }
     let right = browser.get(&corrected).await;
     assert_eq!(
         right.texts(".history p"),

@@ -8,13 +8,20 @@ mod spend;
 mod spend_form;
 mod unit_costs;
 
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::Response;
+
 use crate::actor::{Actor, Permission};
-use crate::audit::{self, Entry};
+use crate::app::App;
+use crate::audit::{self, Entry, EntryFilter};
 use crate::environments::choice::{self, EnvironmentChoice};
 use crate::error::{Error, FieldErrors, Result};
 use crate::locale::Message;
 use crate::tx::Read;
+use crate::web::page::page_with;
 use crate::web::routes::{Needs, Routes};
+use crate::web::shell::Shell;
 
 /// Recording, for which somebody must have a project to record for; the command asks for the right in the very project.
 const RECORD: Needs = Needs::May(Permission::Catalogue);
@@ -57,6 +64,40 @@ fn both<A, B>(one: Result<A, FieldErrors>, other: Result<B, FieldErrors>) -> Res
 async fn history(read: &mut Read, kind: &str, id: i64, earlier: [Option<i64>; 2]) -> Result<Vec<Entry>> {
     let records: Vec<(&str, i64)> = [Some(id)].into_iter().chain(earlier).flatten().map(|id| (kind, id)).collect();
     audit::of_records(read, &records, HISTORY).await
+}
+
+/// An entry that was taken back already: what happened, and the ways on.
+#[derive(Template)]
+#[template(path = "ledger/closed.html")]
+struct ClosedPage {
+    shell: Shell,
+    told: String,
+    /// Address and words.
+    links: Vec<(String, String)>,
+}
+
+/// Answers that an entry cannot be corrected or voided any more, with links to it and to what stands in its place. `kind` is
+/// its noun in the history, `place` the address of its list. Another error stays what it is.
+async fn closed(app: &App, shell: Shell, error: Error, kind: &str, place: &str, id: i64) -> Result<Response> {
+    let Error::Conflict(message) = error else { return Err(error) };
+    let mut read = app.read(&shell.actor).await?;
+    let replacement = replacement(&mut read, kind, id).await?;
+    read.end().await?;
+    let link = |id: i64, key| (shell.href(&format!("{place}/{id}")), shell.with(key, "id", id.to_string()));
+    let links = [Some(link(id, "ledger-closed-entry")), replacement.map(|id| link(id, "ledger-closed-replacement"))];
+    let template = ClosedPage { told: shell.say(&message), links: links.into_iter().flatten().collect(), shell };
+    page_with(StatusCode::CONFLICT, &template)
+}
+
+/// The entry that was recorded in the place of this one: in the request that took it back.
+async fn replacement(read: &mut Read, kind: &str, id: i64) -> Result<Option<i64>> {
+    let entries = audit::of(read, kind, id, HISTORY).await?;
+    let Some(reversed) = entries.iter().find(|entry| entry.action.ends_with(".reversed")) else { return Ok(None) };
+    let same =
+        EntryFilter { request: Some(reversed.request_id), kind: Some(kind.to_owned()), ..EntryFilter::default() };
+    let entries = audit::list(read, &same, HISTORY).await?;
+    let recorded = entries.into_iter().find(|entry| entry.action.ends_with(".recorded") && entry.object_id != Some(id));
+    Ok(recorded.and_then(|entry| entry.object_id))
 }
 
 /// Refuses who does not see what belongs to no project: bills and unplaced lines are of the whole organisation.

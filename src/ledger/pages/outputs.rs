@@ -307,10 +307,18 @@ fn fields_of(entry: &OutputEntry) -> Fields {
 
 async fn correct_form(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Result<Response> {
     let mut read = app.read(&shell.actor).await?;
-    let entry = open_entry(&mut read, &shell, id).await?;
+    let entry = match open_entry(&mut read, &shell, id).await {
+        Ok(entry) => entry,
+        Err(error) => return closed(&app, shell, error, id).await,
+    };
     let environments = choices(&mut read, &shell.actor).await?;
     read.end().await?;
     page(&OutputForm { shell, form: FormState::new(fields_of(&entry)), environments, corrects: Some(entry) })
+}
+
+/// Says that an entry cannot be taken back any more, and where to go on.
+async fn closed(app: &App, shell: Shell, error: Error, id: i64) -> Result<Response> {
+    super::closed(app, shell, error, "output_entry", "/ledger/outputs", id).await
 }
 
 /// An entry that the reader may still correct or void.
@@ -336,7 +344,7 @@ async fn correct(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fiel
     match corrected.await {
         Ok(location) => Ok(see(&shell.base, &location)),
         Err(Error::Invalid(errors)) => again(&app, shell, fields, errors, Some(id)).await,
-        Err(error) => Err(error),
+        Err(error) => closed(&app, shell, error, id.0).await,
     }
 }
 
@@ -362,7 +370,10 @@ impl VoidForm {
 
 async fn void_form(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Result<Response> {
     let mut read = app.read(&shell.actor).await?;
-    let entry = open_entry(&mut read, &shell, id).await?;
+    let entry = match open_entry(&mut read, &shell, id).await {
+        Ok(entry) => entry,
+        Err(error) => return closed(&app, shell, error, id).await,
+    };
     read.end().await?;
     page(&VoidForm { shell, form: FormState::new(Fields::new()), entry })
 }
@@ -381,6 +392,6 @@ async fn void(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields:
             let form = FormState::again(fields, errors);
             page_with(StatusCode::UNPROCESSABLE_ENTITY, &VoidForm { shell, form, entry })
         }
-        Err(error) => Err(error),
+        Err(error) => closed(&app, shell, error, id).await,
     }
 }

@@ -145,6 +145,11 @@ async fn open(app: &App, shell: &Shell, id: SpendId) -> Result<(Spend, Zone)> {
     }
 }
 
+/// Says that an entry cannot be taken back any more, and where to go on.
+async fn closed(app: &App, shell: Shell, error: Error, id: i64) -> Result<Response> {
+    super::closed(app, shell, error, "spend", "/ledger", id).await
+}
+
 /// Sends the form once: where the same was sent before, the entry of then is shown.
 async fn once<F>(app: &App, actor: &Actor, fields: &Fields, act: F) -> Result<String>
 where
@@ -194,7 +199,10 @@ async fn again(
 }
 
 async fn correct_form(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Result<Response> {
-    let (spend, zone) = open(&app, &shell, SpendId(id)).await?;
+    let (spend, zone) = match open(&app, &shell, SpendId(id)).await {
+        Ok(found) => found,
+        Err(error) => return closed(&app, shell, error, id).await,
+    };
     let fields = FormState::new(fields_of(&spend, zone));
     page(&form(&app, shell, fields, Some(spend)).await?)
 }
@@ -210,10 +218,13 @@ async fn correct(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fiel
     match corrected.await {
         Ok(location) => Ok(see(&shell.base, &location)),
         Err(Error::Invalid(errors)) => {
-            let (spend, _) = open(&app, &shell, SpendId(id)).await?;
+            let spend = match open(&app, &shell, SpendId(id)).await {
+                Ok((spend, _)) => spend,
+                Err(error) => return closed(&app, shell, error, id).await,
+            };
             again(&app, shell, fields, errors, Some(spend)).await
         }
-        Err(error) => Err(error),
+        Err(error) => closed(&app, shell, error, id).await,
     }
 }
 
@@ -232,7 +243,10 @@ impl VoidForm {
 }
 
 async fn void_form(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Result<Response> {
-    let (spend, _) = open(&app, &shell, SpendId(id)).await?;
+    let spend = match open(&app, &shell, SpendId(id)).await {
+        Ok((spend, _)) => spend,
+        Err(error) => return closed(&app, shell, error, id).await,
+    };
     page(&VoidForm { shell, form: FormState::new(Fields::new()), spend })
 }
 
@@ -244,10 +258,13 @@ async fn void(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields:
     match voided.await {
         Ok(_) => Ok(see(&shell.base, &format!("/ledger/{id}"))),
         Err(Error::Invalid(errors)) => {
-            let (spend, _) = open(&app, &shell, SpendId(id)).await?;
+            let spend = match open(&app, &shell, SpendId(id)).await {
+                Ok((spend, _)) => spend,
+                Err(error) => return closed(&app, shell, error, id).await,
+            };
             let form = FormState::again(fields, errors);
             page_with(StatusCode::UNPROCESSABLE_ENTITY, &VoidForm { shell, form, spend })
         }
-        Err(error) => Err(error),
+        Err(error) => closed(&app, shell, error, id).await,
     }
 }

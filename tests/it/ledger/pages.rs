@@ -137,7 +137,11 @@ async fn an_entry_is_recorded_corrected_and_voided() {
     let old = browser.get(&entry).await;
     assert!(old.texts(".notice")[0].starts_with("已被"), "{:?}", old.texts(".notice"));
     assert!(old.texts(".actions").is_empty(), "a reversed entry offers nothing");
-    assert_eq!(browser.get(&correct).await.status, StatusCode::CONFLICT);
+    for act in ["correct", "void"] {
+        let late = browser.get(&format!("{entry}/{act}")).await;
+        assert_eq!(late.status, StatusCode::CONFLICT);
+        assert_eq!(late.attributes(".notice a", "href"), [entry.clone(), corrected.location()], "the ways on");
+    }
 
     // Each page tells how its entry came about.
     let told = |page: &Answer| page.texts(".history p");
