@@ -28,7 +28,7 @@ pub struct Config {
     #[arg(long, env = "RENTROLL_DATA_DIR", global = true)]
     pub data_dir: Option<PathBuf>,
     /// Address and port of the pages.
-    #[arg(long, env = "RENTROLL_LISTEN", default_value = "127.0.0.1:8080", global = true)]
+    #[arg(long, env = "RENTROLL_LISTEN", default_value = "127.0.0.1:8080", global = true, value_parser = parse_listen)]
     pub listen: SocketAddr,
     /// The address people type; links in mails begin with it. It may hold a path.
     #[arg(long, env = "RENTROLL_PUBLIC_URL", global = true, value_parser = parse_public_url)]
@@ -102,6 +102,10 @@ fn parse_public_url(text: &str) -> Result<Url, String> {
         return Err("write it without ? and #: paths are added at its end".into());
     }
     Ok(url)
+}
+
+fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    text.trim().parse().map_err(|cause| format!("{cause}; write an address and a port, for example 127.0.0.1:8080"))
 }
 
 /// A network, or one address. One of IPv4 that is written in IPv6 is taken as what it is: so are the addresses that it is

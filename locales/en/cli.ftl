@@ -66,6 +66,7 @@ cli-exported = { $n ->
    *[other] Wrote { $n } rows to { $path }
  }
 cli-out = { $path } cannot be written: { $cause }. Name another file with --out.
+cli-out-ending = Files with the ending .{ $ending } are not written; end the name in csv, xlsx or json, or add --format.
 cli-out-broke = { $name } broke off: { $cause }
 
 # ---- user
@@ -88,6 +89,7 @@ cli-job-skipped = left out { $n }: { $why }
 
 # ---- import
 cli-file = { $path } cannot be read: { $cause }.
+cli-file-folder = { $path } is a folder; name the file in it.
 cli-file-large = { $path } is larger than { $most }, which no file of this kind is.
 cli-row-error = row { $row }: { $message }
 cli-cell-error = row { $row }, { $column } "{ $value }": { $message }

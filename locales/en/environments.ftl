@@ -239,8 +239,17 @@ env-import-write = { $n ->
     [one] Write 1 term
    *[other] Write { $n } terms
  }
-import-counts = { $rows } rows: { $new } new, { $known } known, { $bad } with problems; { $environments } new environments
-import-nothing-saved = { $bad } rows need a change; nothing was saved.
+import-counts = { $rows ->
+    [one] 1 row
+   *[other] { $rows } rows
+ }: { $new } new, { $known } known, { $bad } with problems; { $environments ->
+    [one] 1 new environment
+   *[other] { $environments } new environments
+ }
+import-nothing-saved = { $bad ->
+    [one] 1 row needs
+   *[other] { $bad } rows need
+ } a change; nothing was saved.
 import-nothing-new = Everything in this file is in the ledger already.
 import-row = Row
 import-column = Column

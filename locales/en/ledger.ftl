@@ -168,10 +168,19 @@ bill-new = New
 bill-known = Known
 bill-missing-rows = Missing
 bill-who = Imported by
-bill-preview = { $rows } rows: { $new } new, { $known } known, { $bad } with problems
-bill-missing = The ledger has { $n } lines of these months that the file lacks. They stay.
+bill-preview = { $rows ->
+    [one] 1 row
+   *[other] { $rows } rows
+ }: { $new } new, { $known } known, { $bad } with problems
+bill-missing = { $n ->
+    [one] The ledger has 1 line of these months that the file lacks. It stays.
+   *[other] The ledger has { $n } lines of these months that the file lacks. They stay.
+ }
 bill-unknown = Amounts that the file does not say: billed { $billed }, effective { $effective }, list { $list }.
-bill-rows-bad = { $bad } rows need a change; nothing was saved.
+bill-rows-bad = { $bad ->
+    [one] 1 row needs
+   *[other] { $bad } rows need
+ } a change; nothing was saved.
 bill-file-bad = The file cannot be imported; nothing was saved.
 bill-nothing-new = The ledger has all of these lines already.
 bill-confirm = Import

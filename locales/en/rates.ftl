@@ -23,7 +23,13 @@ rates-import-lead = The European Central Bank's daily file or history (CSV), or 
 rates-import-file = File
 rates-import-upload = Look at the file
 rates-preview-title = Import { $name }
-rates-preview = { $rows } rows: { $new } new, { $known } known, { $bad } with problems; { $rates } new rates
+rates-preview = { $rows ->
+    [one] 1 row
+   *[other] { $rows } rows
+ }: { $new } new, { $known } known, { $bad } with problems; { $rates ->
+    [one] 1 new rate
+   *[other] { $rates } new rates
+ }
 rates-preview-days = Days from { $first } to { $last }
 rates-preview-bad = { $bad ->
     [one] 1 row needs
@@ -31,7 +37,10 @@ rates-preview-bad = { $bad ->
  } a change; nothing was saved.
 rates-preview-file-bad = The file cannot be imported; nothing was saved.
 rates-preview-none = The ledger has all of these rates already: there is nothing to import.
-rates-import-confirm = Import { $rates } rates
+rates-import-confirm = { $rates ->
+    [one] Import 1 rate
+   *[other] Import { $rates } rates
+ }
 rates-import-other = Choose another file
 rates-error-row = Row
 rates-error-column = Column

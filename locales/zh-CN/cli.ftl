@@ -59,6 +59,7 @@ cli-export-wants-out = 用 --json 时标准输出放的是结果，清单要写�
 cli-export-progress = 已写 { $n } 行
 cli-exported = 已把 { $n } 行写进 { $path }
 cli-out = { $path } 写不了：{ $cause }。用 --out 换一个文件。
+cli-out-ending = 不能写成 .{ $ending } 文件；请用 csv、xlsx 或 json 结尾，或者加上 --format。
 cli-out-broke = { $name } 中断了：{ $cause }
 
 # ---- user
@@ -81,6 +82,7 @@ cli-job-skipped = 没有办 { $n } 项：{ $why }
 
 # ---- import
 cli-file = { $path } 读不了：{ $cause }。
+cli-file-folder = { $path } 是文件夹，请写其中的文件。
 cli-file-large = { $path } 超过 { $most }，这种文件不会这么大。
 cli-row-error = 第 { $row } 行：{ $message }
 cli-cell-error = 第 { $row } 行“{ $column }”写的是“{ $value }”：{ $message }

@@ -72,9 +72,18 @@ fn pair(text: &str) -> Result<(String, String), Message> {
 }
 
 impl Arguments {
-    fn format(&self) -> Format {
-        let ending = self.out.as_deref().and_then(Path::extension).and_then(|ending| ending.to_str());
-        self.format.or_else(|| ending?.parse().ok()).unwrap_or(Format::Csv)
+    /// The format that was asked for, else that of the file's ending.
+    ///
+    /// # Errors
+    /// An ending of no format of ours.
+    fn format(&self) -> Result<Format, Message> {
+        let ending =
+            self.out.as_deref().and_then(Path::extension).map(|ending| ending.to_string_lossy().to_lowercase());
+        match (self.format, ending) {
+            (Some(format), _) => Ok(format),
+            (None, None) => Ok(Format::Csv),
+            (None, Some(ending)) => ending.parse().map_err(|_| Message::new("cli-out-ending").with("ending", ending)),
+        }
     }
 }
 
@@ -82,15 +91,16 @@ pub(super) async fn run(config: &Config, console: &Console, arguments: Arguments
     if console.json && arguments.out.is_none() {
         return Err(Refused::Usage(Message::new("cli-export-wants-out")));
     }
+    let format = arguments.format().map_err(Refused::Usage)?;
     let opened = Opened::open(config, Purpose::Work, console).await?;
-    let result = write(&opened.app, console, &arguments).await;
+    let result = write(&opened.app, console, &arguments, format).await;
     opened.close(None).await;
     result
 }
 
-async fn write(app: &App, console: &Console, arguments: &Arguments) -> Result<Report, Refused> {
+async fn write(app: &App, console: &Console, arguments: &Arguments, format: Format) -> Result<Report, Refused> {
     let actor = Actor::command_line(&config::os_user());
-    let (rows, format) = (Arc::new(AtomicU64::new(0)), arguments.format());
+    let rows = Arc::new(AtomicU64::new(0));
     let request = Request { app, actor: &actor, format, filter: &arguments.filter, rows: rows.clone() };
     let export = request.begin(arguments.list).await?;
     let mut progress = Progress::start(console);

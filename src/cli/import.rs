@@ -71,7 +71,7 @@ pub(super) async fn run(config: &Config, console: &Console, arguments: Arguments
     match arguments.what {
         What::Bill(bill) => {
             // Said before a database is started for it.
-            std::fs::metadata(&bill.file.file).map_err(|cause| unreadable(&bill.file.file, &cause))?;
+            size(&bill.file.file)?;
             let opened = Opened::open(config, Purpose::Work, console).await?;
             let result = import_bill(&opened.app, console, &bill).await;
             opened.close(None).await;
@@ -100,12 +100,20 @@ fn actor() -> Actor {
 
 /// A file that is read at once.
 fn read(path: &Path) -> Result<Vec<u8>, Refused> {
-    let size = std::fs::metadata(path).map_err(|cause| unreadable(path, &cause))?.len();
-    if size > limits::UPLOAD_BYTES {
+    if size(path)? > limits::UPLOAD_BYTES {
         let most = format!("{} MiB", limits::UPLOAD_BYTES / 1024 / 1024);
         return Err(Message::new("cli-file-large").with("path", path.display().to_string()).with("most", most).into());
     }
     Ok(std::fs::read(path).map_err(|cause| unreadable(path, &cause))?)
+}
+
+/// How large a file is.
+fn size(path: &Path) -> Result<u64, Refused> {
+    let found = std::fs::metadata(path).map_err(|cause| unreadable(path, &cause))?;
+    if found.is_dir() {
+        return Err(Message::new("cli-file-folder").with("path", path.display().to_string()).into());
+    }
+    Ok(found.len())
 }
 
 fn unreadable(path: &Path, cause: &std::io::Error) -> Message {

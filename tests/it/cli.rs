@@ -811,6 +811,9 @@ async fn wrong_usage_is_told_with_its_whole_cause() {
     assert_usage(&["export", "terms", "--format", "pdf"], Some("--format"), &["'pdf'", "csv", "xlsx", "json"]).await;
     assert_usage(&["export", "planets"], Some("LIST"), &["'planets'", "environments", "audit"]).await;
     assert_usage(&["jobs", "run", "reminders", "--as-of", "soon"], Some("--as-of"), &["soon", "2026-12-01"]).await;
+    assert_usage(&["serve", "--listen", "nonsense"], Some("--listen"), &["nonsense", "127.0.0.1:8080"]).await;
+    let ending = ["export", "terms", "--out", "x.pdf"];
+    assert_usage(&ending, None, &[".pdf", "csv, xlsx or json", "--format"]).await;
     assert_usage(&["serve", "--trusted-proxies", "everybody"], Some("--trusted-proxies"), &["10.0.0.0/8"]).await;
     // What excludes something else.
     let both = ["serve", "--smtp-url", "smtp://x", "--smtp-url-file", "/x"];

@@ -444,7 +444,7 @@ async fn a_file_is_looked_at_before_it_is_written() {
     let seen = browser.upload("/imports/environments", &[], ("file", "环境.csv", bad.as_bytes())).await;
     assert_eq!(seen.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(seen.rows("table.errors")[0][..3], ["2", "starts_on", "2026-13-01"]);
-    assert_eq!(seen.texts(".lead"), ["2 rows: 1 new, 0 known, 1 with problems; 1 new environments"]);
+    assert_eq!(seen.texts(".lead"), ["2 rows: 1 new, 0 known, 1 with problems; 1 new environment"]);
 
     let good = format!("{HEAD}竹简,预训练,苇塘云,H800,2026-01-01,2026-03-31\n");
     let seen = browser.upload("/imports/environments", &[], ("file", "C:\\表\\环境.csv", good.as_bytes())).await;
