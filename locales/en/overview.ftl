@@ -17,10 +17,10 @@ act-end = End it
 empty-due = Nothing due in 15 days. Next: { $name }, { $date }.
 empty-due-none = Nothing is due, and no date lies ahead.
 empty-due-mine = Nothing of yours is due.
-overview-unreached = Reminders of { $n ->
+overview-unreached = Nobody is named to be reminded of { $n ->
     [one] 1 environment
    *[other] { $n } environments
- } reach nobody: neither owner nor checker nor anyone copied has an address.
+ }: neither owner nor checker nor anyone copied has an address. The managers of the project are told instead, else the administrators.
 overview-mail-failed = { $n ->
     [one] 1 mail
    *[other] { $n } mails

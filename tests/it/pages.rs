@@ -329,6 +329,7 @@ async fn the_overview_says_whose_reminders_reach_nobody() {
     let (_, page) = overview(&app, Role::Administrator).await;
     let alerts = page.texts(".alert");
     assert!(alerts.len() == 1 && alerts[0].contains("竹简-预训练"), "{alerts:?}");
+    assert!(alerts[0].contains("管理员"), "and who is told instead: {alerts:?}");
 }
 
 #[tokio::test]
