@@ -38,8 +38,8 @@ pub fn routes() -> Routes {
         .get("/reminders.xlsx", Needs::SignIn, async |s, h, q| reminders_file(s, h, q, Format::Xlsx).await)
         .get("/reminders.json", Needs::SignIn, async |s, h, q| reminders_file(s, h, q, Format::Json).await)
         .get("/deliveries", Needs::SignIn, list_deliveries)
-        .get("/deliveries/{id}", Needs::SignIn, show_delivery)
-        .post("/deliveries/{id}/retry", Needs::SignIn, retry_delivery)
+        .get("/deliveries/{id}", Needs::InProject(Permission::Read), show_delivery)
+        .post("/deliveries/{id}/retry", Needs::InProject(Permission::Operate), retry_delivery)
         .get("/jobs", Needs::May(Permission::Read), list_jobs)
 }
 
@@ -234,6 +234,9 @@ async fn retry_delivery(
     fields: Fields,
 ) -> Result<Response> {
     let id: Uuid = id.parse().map_err(|_| Error::NotFound)?;
+    let mut read = app.read(&shell.actor).await?;
+    shell.actor.allow(Permission::Operate, delivery_list::get(&mut read, id).await?.row.project_id)?;
+    read.end().await?;
     let (submit_id, location) = (fields.submit_id()?, format!("/deliveries/{id}"));
     let mut tx = app.write(&shell.actor).await?;
     if tx.sent_before(submit_id).await?.is_none() {

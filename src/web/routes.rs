@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::error::Error;
 use crate::web::session::Visitor;
 
-/// What a request must bring to reach a handler. What concerns one project is checked by the command itself.
+/// What a request must bring. The matrix in the tests asks every route as everybody and compares the answers with this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     /// Anybody.
@@ -22,6 +22,11 @@ pub enum Needs {
     SignIn,
     /// A signed-in person with a right that concerns no single project.
     May(Permission),
+    /// A signed-in person who reaches every project, if only to read.
+    AllProjects,
+    /// A signed-in person with this right in the project of the record that the path names. Whoever does not see the project
+    /// is told that there is no such record. The handler checks it, because only it knows the record.
+    InProject(Permission),
 }
 
 /// One route.
@@ -97,9 +102,13 @@ impl Routes {
 async fn guard(State(needs): State<Needs>, request: Request, next: Next) -> Response {
     let visitor = request.extensions().get::<Visitor>().cloned().unwrap_or_default();
     match (needs, &visitor.signed_in) {
-        (Needs::Nothing, _) | (Needs::SignIn, Some(_)) => next.run(request).await,
-        (Needs::May(permission), Some(signed_in)) => {
-            if signed_in.actor.may(permission, None) {
+        (Needs::Nothing, _) | (Needs::SignIn | Needs::InProject(_), Some(_)) => next.run(request).await,
+        (Needs::May(_) | Needs::AllProjects, Some(signed_in)) => {
+            let fits = match needs {
+                Needs::May(permission) => signed_in.actor.may(permission, None),
+                _ => signed_in.actor.scope.all.is_some(),
+            };
+            if fits {
                 next.run(request).await
             } else {
                 Error::Forbidden(crate::locale::Message::new("error-forbidden")).into_response()

@@ -16,6 +16,7 @@ mod kernel;
 mod ledger;
 mod licences;
 mod mail;
+mod matrix;
 mod outputs;
 mod pages;
 mod rates;

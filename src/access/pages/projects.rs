@@ -26,16 +26,17 @@ use crate::web::shell::Shell;
 
 pub fn routes() -> Routes {
     let administer = Needs::May(Permission::Administer);
+    let manage = Needs::InProject(Permission::Manage);
     Routes::new()
         .get("/projects", Needs::SignIn, list)
         .get("/projects/new", administer, new)
         .post("/projects", administer, add)
-        .get("/projects/{id}", Needs::SignIn, show)
-        .get("/projects/{id}/edit", Needs::SignIn, edit)
-        .post("/projects/{id}", Needs::SignIn, change)
-        .post("/projects/{id}/members", Needs::SignIn, add_member)
-        .post("/projects/{id}/members/{member}", Needs::SignIn, change_member)
-        .post("/projects/{id}/members/{member}/end", Needs::SignIn, end_member)
+        .get("/projects/{id}", Needs::InProject(Permission::Read), show)
+        .get("/projects/{id}/edit", manage, edit)
+        .post("/projects/{id}", manage, change)
+        .post("/projects/{id}/members", manage, add_member)
+        .post("/projects/{id}/members/{member}", manage, change_member)
+        .post("/projects/{id}/members/{member}/end", manage, end_member)
 }
 
 #[derive(Template)]
@@ -269,9 +270,11 @@ fn role(fields: &Fields) -> Result<ProjectRole> {
 }
 
 async fn members(app: App, shell: Shell, id: ProjectId, fields: Fields, act: Result<Act>) -> Result<Response> {
+    project::get(app.read(&shell.actor).await?.connection(), id).await?;
+    shell.actor.allow(Permission::Manage, Some(id))?;
     let done = match act {
         Ok(act) => carry_out(&app, &shell, id, fields.submit_id()?, act).await,
-        Err(error) => shell.actor.allow(Permission::Manage, Some(id)).and(Err(error)),
+        Err(error) => Err(error),
     };
     match done {
         Ok(()) => Ok(see(&shell.base, &format!("/projects/{id}"))),

@@ -12,6 +12,7 @@ use crate::environments::environment::{self, Environment, Status};
 use crate::environments::term::{self, Term};
 use crate::error::{Error, Result};
 use crate::ids::EnvironmentId;
+use crate::tx::Tx;
 use crate::web::forms::{Fields, FormState};
 use crate::web::page::{page, page_with, see};
 use crate::web::shell::Shell;
@@ -71,6 +72,12 @@ pub(super) async fn end(State(app): State<App>, shell: Shell, Path(id): Path<i64
     }
 }
 
+/// Refuses who may not change the environment, before anything that was sent is looked at.
+async fn operable(tx: &mut Tx, id: EnvironmentId) -> Result<()> {
+    let environment = environment::get(tx.connection(), id).await?;
+    tx.allow(Permission::Operate, Some(environment.project_id))
+}
+
 pub(super) async fn resume(
     State(app): State<App>,
     shell: Shell,
@@ -78,6 +85,7 @@ pub(super) async fn resume(
     fields: Fields,
 ) -> Result<Response> {
     let mut tx = app.write(&shell.actor.clone().because(fields.reason())).await?;
+    operable(&mut tx, EnvironmentId(id)).await?;
     if tx.sent_before(fields.submit_id()?).await?.is_none() {
         environment::resume(&mut tx, EnvironmentId(id), fields.version()?).await?;
         tx.commit().await?;
@@ -113,15 +121,14 @@ pub(super) async fn void(
     Path(id): Path<i64>,
     fields: Fields,
 ) -> Result<Response> {
-    let reason = match fields.needed_reason() {
-        Ok(reason) => reason,
-        Err(errors) => {
-            let again = Some(FormState::again(fields, errors));
-            let template = void_page(&app, shell, EnvironmentId(id), again).await?;
-            return page_with(StatusCode::UNPROCESSABLE_ENTITY, &template);
-        }
-    };
-    let mut tx = app.write(&shell.actor.clone().because(reason.as_str())).await?;
+    let mut tx = app.write(&shell.actor.clone().because(fields.reason())).await?;
+    operable(&mut tx, EnvironmentId(id)).await?;
+    if let Err(errors) = fields.needed_reason() {
+        drop(tx);
+        let again = Some(FormState::again(fields, errors));
+        let template = void_page(&app, shell, EnvironmentId(id), again).await?;
+        return page_with(StatusCode::UNPROCESSABLE_ENTITY, &template);
+    }
     if tx.sent_before(fields.submit_id()?).await?.is_none() {
         environment::void(&mut tx, EnvironmentId(id), fields.version()?).await?;
         tx.commit().await?;

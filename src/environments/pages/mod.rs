@@ -20,6 +20,12 @@ use crate::web::routes::{Needs, Routes};
 /// Somebody who changes records in some project; which one, the command itself checks.
 const OPERATOR: Needs = Needs::May(Permission::Catalogue);
 
+/// Reading one.
+const READ: Needs = Needs::InProject(Permission::Read);
+
+/// Changing one.
+const OPERATE: Needs = Needs::InProject(Permission::Operate);
+
 /// The pages of environments.
 pub fn routes() -> Routes {
     list::routes()
@@ -29,20 +35,20 @@ pub fn routes() -> Routes {
         .post("/environments/filters", Needs::SignIn, filters::change)
         .get("/environments/bulk/edit", OPERATOR, bulk::form)
         .post("/environments/bulk", OPERATOR, bulk::change)
-        .get("/environments/{id}", Needs::SignIn, show::show)
-        .get("/environments/{id}/edit", OPERATOR, edit::edit)
-        .post("/environments/{id}", OPERATOR, edit::change)
-        .get("/environments/{id}/renewals/new", OPERATOR, renew::new)
-        .post("/environments/{id}/renewals", OPERATOR, renew::create)
-        .get("/environments/{id}/scale-changes", OPERATOR, scale::list)
-        .post("/environments/{id}/scale-changes", OPERATOR, scale::record)
-        .get("/environments/{id}/end", OPERATOR, close::end_form)
-        .post("/environments/{id}/end", OPERATOR, close::end)
-        .post("/environments/{id}/resume", OPERATOR, close::resume)
-        .get("/environments/{id}/void", OPERATOR, close::void_form)
-        .post("/environments/{id}/void", OPERATOR, close::void)
-        .get("/terms/{id}/edit", OPERATOR, term::edit)
-        .post("/terms/{id}", OPERATOR, term::change)
+        .get("/environments/{id}", READ, show::show)
+        .get("/environments/{id}/edit", OPERATE, edit::edit)
+        .post("/environments/{id}", OPERATE, edit::change)
+        .get("/environments/{id}/renewals/new", OPERATE, renew::new)
+        .post("/environments/{id}/renewals", OPERATE, renew::create)
+        .get("/environments/{id}/scale-changes", OPERATE, scale::list)
+        .post("/environments/{id}/scale-changes", OPERATE, scale::record)
+        .get("/environments/{id}/end", OPERATE, close::end_form)
+        .post("/environments/{id}/end", OPERATE, close::end)
+        .post("/environments/{id}/resume", OPERATE, close::resume)
+        .get("/environments/{id}/void", OPERATE, close::void_form)
+        .post("/environments/{id}/void", OPERATE, close::void)
+        .get("/terms/{id}/edit", OPERATE, term::edit)
+        .post("/terms/{id}", OPERATE, term::change)
         .get("/imports/environments", OPERATOR, import::form)
         .post("/imports/environments", OPERATOR, import::preview)
         .post("/imports/environments/confirm", OPERATOR, import::confirm)

@@ -29,7 +29,7 @@ const PLACE: Needs = Needs::May(Permission::Unplaced);
 /// The list of imports, and the way of a file in.
 pub(super) fn routes() -> Routes {
     Routes::new()
-        .get("/imports", Needs::SignIn, list)
+        .get("/imports", Needs::AllProjects, list)
         .get("/imports/bill", PLACE, choose_file)
         .post("/imports/bill", PLACE, upload)
         .get("/imports/bill/{sha256}", PLACE, preview)

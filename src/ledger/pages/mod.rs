@@ -26,6 +26,12 @@ use crate::web::shell::Shell;
 /// Recording, for which somebody must have a project to record for; the command asks for the right in the very project.
 const RECORD: Needs = Needs::May(Permission::Catalogue);
 
+/// Reading an entry.
+const READ: Needs = Needs::InProject(Permission::Read);
+
+/// Taking an entry back.
+const OPERATE: Needs = Needs::InProject(Permission::Operate);
+
 /// How many entries of its history a page of the ledger shows.
 const HISTORY: i64 = 20;
 

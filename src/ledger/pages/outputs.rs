@@ -43,11 +43,11 @@ pub(super) fn routes() -> Routes {
         })
         .get("/ledger/outputs/new", super::RECORD, new)
         .post("/ledger/outputs", super::RECORD, record)
-        .get("/ledger/outputs/{id}", Needs::SignIn, show)
-        .get("/ledger/outputs/{id}/correct", Needs::SignIn, correct_form)
-        .post("/ledger/outputs/{id}/correct", Needs::SignIn, correct)
-        .get("/ledger/outputs/{id}/void", Needs::SignIn, void_form)
-        .post("/ledger/outputs/{id}/void", Needs::SignIn, void)
+        .get("/ledger/outputs/{id}", super::READ, show)
+        .get("/ledger/outputs/{id}/correct", super::OPERATE, correct_form)
+        .post("/ledger/outputs/{id}/correct", super::OPERATE, correct)
+        .get("/ledger/outputs/{id}/void", super::OPERATE, void_form)
+        .post("/ledger/outputs/{id}/void", super::OPERATE, void)
 }
 
 fn address(id: OutputId) -> String {

@@ -27,17 +27,17 @@ const PLACE: Needs = Needs::May(Permission::Unplaced);
 /// The work list and the resources.
 pub(super) fn routes() -> Routes {
     Routes::new()
-        .get("/ledger/unplaced", Needs::SignIn, list)
-        .get("/ledger/unplaced.csv", Needs::SignIn, async |app, shell, query| {
+        .get("/ledger/unplaced", Needs::AllProjects, list)
+        .get("/ledger/unplaced.csv", Needs::AllProjects, async |app, shell, query| {
             file(app, shell, query, Format::Csv).await
         })
-        .get("/ledger/unplaced.xlsx", Needs::SignIn, async |app, shell, query| {
+        .get("/ledger/unplaced.xlsx", Needs::AllProjects, async |app, shell, query| {
             file(app, shell, query, Format::Xlsx).await
         })
-        .get("/ledger/unplaced.json", Needs::SignIn, async |app, shell, query| {
+        .get("/ledger/unplaced.json", Needs::AllProjects, async |app, shell, query| {
             file(app, shell, query, Format::Json).await
         })
-        .get("/resources/{id}", Needs::SignIn, show)
+        .get("/resources/{id}", super::READ, show)
         .post("/resources/{id}/bindings", PLACE, bind)
         .post("/resources/{id}/bindings/{binding}/withdraw", PLACE, unbind)
 }
@@ -171,13 +171,13 @@ async fn unbind(
     Path((id, binding)): Path<(i64, i64)>,
     fields: Fields,
 ) -> Result<Response> {
-    let (version, submit_id) = (fields.version()?, fields.submit_id()?);
     let mut tx = app.write(&shell.actor).await?;
+    let seen = binding::get(tx.connection(), BindingId(binding)).await?;
+    if seen.resource_id != ResourceId(id) {
+        return Err(Error::NotFound);
+    }
+    let (version, submit_id) = (fields.version()?, fields.submit_id()?);
     if tx.sent_before(submit_id).await?.is_none() {
-        let seen = binding::get(tx.connection(), BindingId(binding)).await?;
-        if seen.resource_id != ResourceId(id) {
-            return Err(Error::NotFound);
-        }
         binding::unbind(&mut tx, BindingId(binding), version).await?;
         tx.sent(submit_id, &format!("/resources/{id}")).await?;
         tx.commit().await?;

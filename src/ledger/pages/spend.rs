@@ -34,7 +34,7 @@ pub(super) fn routes() -> Routes {
         .get("/ledger.csv", Needs::SignIn, async |app, shell, query| file(app, shell, query, Format::Csv).await)
         .get("/ledger.xlsx", Needs::SignIn, async |app, shell, query| file(app, shell, query, Format::Xlsx).await)
         .get("/ledger.json", Needs::SignIn, async |app, shell, query| file(app, shell, query, Format::Json).await)
-        .get("/ledger/{id}", Needs::SignIn, show)
+        .get("/ledger/{id}", super::READ, show)
 }
 
 // ---- the list -------------------------------------------------------------------------------------------------------

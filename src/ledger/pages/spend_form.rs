@@ -20,7 +20,7 @@ use crate::tx::Tx;
 use crate::web::forms::{Fields, FormState};
 use crate::web::page::{page, page_with, see};
 use crate::web::query::Query;
-use crate::web::routes::{Needs, Routes};
+use crate::web::routes::Routes;
 use crate::web::shell::Shell;
 
 /// Recording, correcting, voiding.
@@ -28,10 +28,10 @@ pub(super) fn routes() -> Routes {
     Routes::new()
         .get("/ledger/new", super::RECORD, new)
         .post("/ledger", super::RECORD, record)
-        .get("/ledger/{id}/correct", Needs::SignIn, correct_form)
-        .post("/ledger/{id}/correct", Needs::SignIn, correct)
-        .get("/ledger/{id}/void", Needs::SignIn, void_form)
-        .post("/ledger/{id}/void", Needs::SignIn, void)
+        .get("/ledger/{id}/correct", super::OPERATE, correct_form)
+        .post("/ledger/{id}/correct", super::OPERATE, correct)
+        .get("/ledger/{id}/void", super::OPERATE, void_form)
+        .post("/ledger/{id}/void", super::OPERATE, void)
 }
 
 #[derive(Template)]
