@@ -130,6 +130,12 @@ pub const DRAIN_TIME: Duration = Duration::from_secs(10);
 pub const SETUP_LINK_TIME: Duration = Duration::from_hours(1);
 /// The one-time link with which a person chooses a password: it must survive a weekend.
 pub const CHOOSE_PASSWORD_LINK_TIME: TimeDelta = TimeDelta::hours(72);
+/// The same link where the person asked for it at the door.
+pub const FORGOTTEN_LINK_TIME: TimeDelta = TimeDelta::minutes(60);
+/// How often a link may be asked for one address within [`SIGN_IN_WINDOW`], so that nobody's mailbox is filled.
+pub const FORGOTTEN_OF_ACCOUNT: i64 = 3;
+/// The same out of one network.
+pub const FORGOTTEN_OF_NETWORK: i64 = 20;
 /// How long a page waits for the mail server's answer to a test mail.
 pub const TEST_MAIL_TIME: Duration = Duration::from_secs(8);
 

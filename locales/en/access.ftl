@@ -10,7 +10,14 @@ field-own-name = Your name
 password-hint = At least { $least } characters; several words are easiest to remember. Every character counts, spaces too.
 
 sign-in-title = Sign in
-sign-in-help = Forgotten the password? An administrator can give you a new link to choose one.
+act-to-forgotten = Forgot your password?
+act-ask-link = Send the link
+forgotten-title = Choose another password
+forgotten-how = Type the e-mail address with which you sign in. We mail you a link with which you choose another password; it works once, for { $minutes } minutes.
+forgotten-no-mail = No mail is sent from here. Ask an administrator: they can hand you a link to choose another password.
+forgotten-asked = Look into your mail
+forgotten-asked-what = If somebody signs in with this address, a mail with a link is on its way. The link works once, for { $minutes } minutes.
+forgotten-asked-else = Nothing arrives? Look among unwanted mail, or ask an administrator for a link.
 sign-in-insecure = Signing in needs an encrypted connection: open this address with https://, or use http://localhost on the machine itself. Browsers do not keep the sign-in otherwise.
 act-sign-in = Sign in
 act-to-sign-in = To the sign-in page
@@ -37,7 +44,7 @@ error-user-unknown = Choose a person from the list.
 
 choose-password-title = Choose a password
 choose-password-lead = { $name }, choose the password you will sign in with.
-choose-password-link-dead = A link to choose a password works once, for 72 hours, and only the newest one. Ask an administrator for a new one, or sign in if you have chosen a password already.
+choose-password-link-dead = A link to choose a password works once, for 72 hours (one hour where you asked for it at the sign-in page), and only the newest one. Ask for a new one there or ask an administrator, or sign in if you have chosen a password already.
 act-choose-password = Save the password and sign in
 
 account-title = My account
@@ -49,6 +56,8 @@ account-sessions = Signed in
 act-change-password = Change the password
 act-choose = Choose
 act-end-session = End
+act-end-others = Sign out of all other browsers
+act-end-sessions = Sign this person out of all browsers
 field-password-current = Present password
 session-device = Browser
 session-address = Address
@@ -166,6 +175,9 @@ mail-choose-password-subject = { $organisation }: choose your password for Rentr
 mail-choose-password-name = { $name },
 mail-choose-password-what = you can now sign in to the compute rental ledger of { $organisation }. Choose your password:
 mail-choose-password-foot = The link works once, for { $hours } hours. If you did not expect this, tell an administrator and leave the link alone.
+mail-forgotten-subject = { $organisation }: choose another password for Rentroll
+mail-forgotten-what = somebody asked for another password for your log-in to the compute rental ledger of { $organisation }. If it was you, choose one:
+mail-forgotten-foot = The link works once, for { $minutes } minutes. If you did not ask for it, do nothing: your password stays as it is.
 mail-test-subject = Rentroll: a test mail
 mail-test-what = { $name }, mail from the rental ledger of { $organisation } reaches you.
 

@@ -10,7 +10,14 @@ field-own-name = 你的姓名
 password-hint = 至少 { $least } 个字符，用几个词连起来最好记。每个字符都算，空格也算。
 
 sign-in-title = 登录
-sign-in-help = 忘了密码？可找管理员要一个重设密码的链接。
+act-to-forgotten = 忘了密码？
+act-ask-link = 发送链接
+forgotten-title = 重设密码
+forgotten-how = 填写登录用的邮箱，我们会把重设密码的链接发到这个邮箱。链接只能用一次，{ $minutes } 分钟内有效。
+forgotten-no-mail = 这里没有开通发邮件。请找管理员：管理员可以给你一个重设密码的链接。
+forgotten-asked = 请查收邮件
+forgotten-asked-what = 如果这个邮箱可以登录，带链接的邮件很快就到。链接只能用一次，{ $minutes } 分钟内有效。
+forgotten-asked-else = 没收到？看看垃圾邮件，或者找管理员要链接。
 sign-in-insecure = 登录需要加密连接：用 https:// 打开这个地址，或者在本机用 http://localhost。否则浏览器不会保留登录状态。
 act-sign-in = 登录
 act-to-sign-in = 去登录页
@@ -34,7 +41,7 @@ error-user-unknown = 从列表里选一个人。
 
 choose-password-title = 设置密码
 choose-password-lead = { $name }，设置你登录用的密码。
-choose-password-link-dead = 设置密码的链接只能用一次，72 小时内有效，而且只有最新的一个有效。可找管理员要新链接；已经设过密码就直接登录。
+choose-password-link-dead = 设置密码的链接只能用一次，72 小时内有效（在登录页自己申请的 1 小时内有效），而且只有最新的一个有效。可在登录页重新申请，或找管理员要新链接；已经设过密码就直接登录。
 act-choose-password = 保存密码并登录
 
 account-title = 我的账号
@@ -46,6 +53,8 @@ account-sessions = 登录着的浏览器
 act-change-password = 修改密码
 act-choose = 选用
 act-end-session = 退出
+act-end-others = 退出其他所有浏览器
+act-end-sessions = 让此人在所有浏览器退出登录
 field-password-current = 现在的密码
 session-device = 浏览器
 session-address = 网络地址
@@ -160,6 +169,9 @@ mail-choose-password-subject = { $organisation }：设置你的算力租赁台�
 mail-choose-password-name = { $name }：
 mail-choose-password-what = 你可以登录 { $organisation } 的算力租赁台账了。打开链接设置密码：
 mail-choose-password-foot = 链接只能用一次，{ $hours } 小时内有效。如果你不知道这是怎么回事，不要打开链接，告诉管理员。
+mail-forgotten-subject = { $organisation }：重设你的算力租赁台账密码
+mail-forgotten-what = 有人申请重设你在 { $organisation } 算力租赁台账的登录密码。如果是你本人，打开链接设置新密码：
+mail-forgotten-foot = 链接只能用一次，{ $minutes } 分钟内有效。如果不是你申请的，不用理会，密码不会变。
 mail-test-subject = 算力租赁台账：测试邮件
 mail-test-what = { $name }：{ $organisation } 的算力租赁台账发的邮件，你能收到。
 

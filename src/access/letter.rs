@@ -1,4 +1,5 @@
-//! The two mails of this context: the link to choose a password, and the test that an administrator sends to themself.
+//! The mails of this context: the link to choose a password, for a new log-in or a forgotten password, and the test that an
+//! administrator sends to themself.
 
 use askama::Template;
 use chrono::{DateTime, Utc};
@@ -57,6 +58,22 @@ impl Letter {
             sentences: vec![say("mail-choose-password-name"), say("mail-choose-password-what")],
             link: Some(link),
             foot: Some(say("mail-choose-password-foot")),
+        }
+    }
+
+    /// The same link for somebody who forgot the password and asked for it.
+    pub fn forgotten(locale: Locale, name: &str, organisation: &str, link: String) -> Self {
+        let say = |key| {
+            let minutes = limits::FORGOTTEN_LINK_TIME.num_minutes();
+            locale
+                .say(&Message::new(key).with("name", name).with("organisation", organisation).with("minutes", minutes))
+        };
+        Self {
+            locale,
+            subject: say("mail-forgotten-subject"),
+            sentences: vec![say("mail-choose-password-name"), say("mail-forgotten-what")],
+            link: Some(link),
+            foot: Some(say("mail-forgotten-foot")),
         }
     }
 

@@ -7,6 +7,7 @@
 //! away is gone at once. A **membership** is a user's right in one project.
 
 pub mod device; // a browser in which a person has signed in before
+pub mod forgotten; // a new link for whoever forgot the password
 pub mod invitation; // a log-in for somebody, and the link with which they choose their password
 pub mod letter; // the mails of this context
 pub mod membership; // a user's right in one project

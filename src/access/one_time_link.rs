@@ -70,6 +70,12 @@ pub async fn issue_choose_password(tx: &mut Tx, user: UserId) -> Result<Token> {
     issue(tx, Purpose::ChoosePassword(user), limits::CHOOSE_PASSWORD_LINK_TIME).await
 }
 
+/// A new link for a user who asked for it at the door; it works for an hour, and the older ones die.
+pub async fn issue_forgotten(tx: &mut Tx, user: UserId) -> Result<Token> {
+    revoke(tx, user).await?;
+    issue(tx, Purpose::ChoosePassword(user), limits::FORGOTTEN_LINK_TIME).await
+}
+
 /// Takes back the links of a user that were not used.
 pub async fn revoke(tx: &mut Tx, user: UserId) -> Result<()> {
     sqlx::query!("delete from one_time_link where user_id = $1 and used_at is null", user.0)

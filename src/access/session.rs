@@ -3,10 +3,14 @@
 use std::net::IpAddr;
 
 use chrono::{DateTime, Utc};
+use serde_json::json;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::token::Token;
+use super::user::User;
+use crate::actor::Permission;
+use crate::audit::{Audited as _, Change, Object};
 use crate::error::Result;
 use crate::ids::UserId;
 use crate::limits;
@@ -141,6 +145,44 @@ pub async fn end(tx: &mut Tx, user: UserId, token_hash: &[u8]) -> Result<()> {
         .execute(tx.connection())
         .await?;
     Ok(())
+}
+
+/// Which sessions of a person are ended on purpose.
+#[derive(Debug, Clone, Copy)]
+pub enum Which<'a> {
+    /// The one with this hash of its token.
+    One(&'a [u8]),
+    /// All but the one with this hash.
+    AllBut(&'a [u8]),
+}
+
+/// Ends sessions of a person because the actor wants it: the person, or an administrator. The history says how many.
+pub async fn revoke(tx: &mut Tx, user: &User, which: Which<'_>) -> Result<()> {
+    if tx.actor().user != Some(user.id) {
+        tx.allow(Permission::Administer, None)?;
+    }
+    let (one, but) = match which {
+        Which::One(hash) => (Some(hash), None),
+        Which::AllBut(hash) => (None, Some(hash)),
+    };
+    let ended = sqlx::query!(
+        "delete from session where user_id = $1
+         and ($2::bytea is null or token_hash = $2) and ($3::bytea is null or token_hash <> $3)",
+        user.id.0,
+        one,
+        but,
+    )
+    .execute(tx.connection())
+    .await?
+    .rows_affected();
+    if ended == 0 {
+        tx.unchanged();
+        return Ok(());
+    }
+    let (id, name) = (Some(user.id.0), user.name.clone());
+    let object = Object { kind: User::KIND, id, name, project: None, shared: false };
+    let after = json!({ "sessions": ended });
+    tx.record_change(Change { action: "user.sessions_ended", object, before: None, after }).await
 }
 
 /// Ends every session of a person: after another password, another role, or the end of the log-in (case P07).

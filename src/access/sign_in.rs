@@ -116,7 +116,7 @@ pub async fn sign_out(app: &App, client: &Client, actor: &Actor) -> Result<()> {
 }
 
 /// What the history says of it: whose log-in, and from which network.
-fn act(action: &'static str, user: Option<&User>, client: &Client) -> Change {
+pub(super) fn act(action: &'static str, user: Option<&User>, client: &Client) -> Change {
     let name = user.map_or_else(|| Actor::visitor().name, |user| user.name.clone());
     let object = Object { kind: User::KIND, id: user.map(|user| user.id.0), name, project: None, shared: false };
     Change { action, object, before: None, after: json!({ "network": client.network() }) }

@@ -47,6 +47,21 @@ pub async fn count(tx: &mut Tx, address: &str, client: &Client) -> Result<Try> {
     Ok(Try { who, network, at })
 }
 
+/// Counts a wish for a link to choose another password, or refuses it where there were too many of one address or network.
+pub async fn count_asked(tx: &mut Tx, address: &str, client: &Client) -> Result<()> {
+    let hash = token::hash_of(&address.trim().to_lowercase());
+    let account = (format!("forgotten:{}", hex::encode(&hash[..16])), limits::FORGOTTEN_OF_ACCOUNT);
+    let network = client.network().map(|it| (format!("forgotten-network:{it}"), limits::FORGOTTEN_OF_NETWORK));
+    let at = tx.now();
+    for (subject, most) in [Some(account), network].into_iter().flatten() {
+        within(tx, &subject, most).await?;
+        sqlx::query!("insert into sign_in_failure (subject, at) values ($1, $2)", subject, at)
+            .execute(tx.connection())
+            .await?;
+    }
+    Ok(())
+}
+
 /// The browser's token, where the person whose address it is has signed in there before.
 async fn own_device<'a>(tx: &mut Tx, address: &str, client: &'a Client) -> Result<Option<&'a [u8]>> {
     let (Some(device), Ok(email)) = (&client.device, address.parse()) else { return Ok(None) };

@@ -8,7 +8,7 @@ use axum::response::Response;
 
 use super::{client, field_errors, signed_in, signed_out, typed_twice};
 use crate::access::password::NewPassword;
-use crate::access::session::{self, Session};
+use crate::access::session::{self, Session, Which};
 use crate::access::user::{self, User};
 use crate::access::{membership, membership::Membership, sign_in};
 use crate::app::App;
@@ -21,11 +21,11 @@ use crate::web::session::Visitor;
 use crate::web::shell::Shell;
 
 pub fn routes() -> Routes {
-    Routes::new().get("/account", Needs::SignIn, show).post("/account/password", Needs::SignIn, change_password).post(
-        "/account/sessions",
-        Needs::SignIn,
-        end_session,
-    )
+    Routes::new()
+        .get("/account", Needs::SignIn, show)
+        .post("/account/password", Needs::SignIn, change_password)
+        .post("/account/sessions", Needs::SignIn, end_session)
+        .post("/account/sessions/others", Needs::SignIn, end_others)
 }
 
 #[derive(Template)]
@@ -45,11 +45,6 @@ impl AccountPage {
 
     fn languages(&self) -> [(Locale, bool); 2] {
         Locale::ALL.map(|locale| (locale, locale == self.shell.locale))
-    }
-
-    /// Whether a session is the one that reads this page.
-    fn is_here(&self, session: &Session) -> bool {
-        session.token_hash == self.shell.token_hash
     }
 }
 
@@ -98,11 +93,20 @@ async fn change_password(
 }
 
 async fn end_session(State(app): State<App>, shell: Shell, fields: Fields) -> Result<Response> {
-    let user = shell.actor.user.ok_or(Error::NotFound)?;
     let token_hash = hex::decode(fields.get("session")).map_err(|_| Error::NotFound)?;
-    let mut tx = app.machine(&shell.actor).await?;
-    session::end(&mut tx, user, &token_hash).await?;
-    tx.commit().await?;
+    revoke(&app, &shell, Which::One(&token_hash)).await?;
     let answer = see(&shell.base, "/account");
     Ok(if token_hash == shell.token_hash { signed_out(answer) } else { answer })
+}
+
+async fn end_others(State(app): State<App>, shell: Shell) -> Result<Response> {
+    revoke(&app, &shell, Which::AllBut(&shell.token_hash)).await?;
+    Ok(see(&shell.base, "/account"))
+}
+
+async fn revoke(app: &App, shell: &Shell, which: Which<'_>) -> Result<()> {
+    let mut tx = app.write(&shell.actor).await?;
+    let user = user::get(tx.connection(), shell.actor.user.ok_or(Error::NotFound)?).await?;
+    session::revoke(&mut tx, &user, which).await?;
+    tx.commit().await
 }

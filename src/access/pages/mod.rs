@@ -2,6 +2,7 @@
 
 mod account;
 mod choose_password;
+mod forgotten;
 mod people;
 mod person;
 mod projects;
@@ -35,6 +36,7 @@ pub fn routes() -> Routes {
         .merge(sign_in::routes())
         .merge(set_up::routes())
         .merge(choose_password::routes())
+        .merge(forgotten::routes())
         .merge(account::routes())
         .merge(settings::routes())
         .merge(people::routes())

@@ -11,6 +11,7 @@ use super::{Edit, Present, field_errors, languages, optional, rights};
 use crate::access::invitation;
 use crate::access::membership::{self, Membership};
 use crate::access::person::{self, ChangedPerson, Person};
+use crate::access::session::{self, Session, Which};
 use crate::access::user::{self, Right, User};
 use crate::actor::Permission;
 use crate::app::App;
@@ -37,6 +38,8 @@ pub fn routes() -> Routes {
         .post("/people/{id}/link", administer, new_link)
         .post("/people/{id}/disable", administer, disable)
         .post("/people/{id}/enable", administer, enable)
+        .post("/people/{id}/sessions", administer, end_session)
+        .post("/people/{id}/sessions/all", administer, end_sessions)
 }
 
 #[derive(Template)]
@@ -46,6 +49,8 @@ struct PersonPage {
     person: Person,
     user: Option<User>,
     memberships: Vec<Membership>,
+    /// Where the person is signed in; nothing but for an administrator.
+    sessions: Vec<Session>,
     entries: Vec<Entry>,
     form: FormState,
     rights: Vec<(&'static str, String)>,
@@ -55,6 +60,11 @@ impl PersonPage {
     /// An id for a form of one button: each of the page's forms is an act of its own.
     fn submit_id() -> Uuid {
         Uuid::now_v7()
+    }
+
+    /// Where the buttons lead that end a session.
+    fn sessions_target(&self) -> String {
+        self.shell.href(&format!("/people/{}/sessions", self.person.id))
     }
 
     /// The person's own language by its own name.
@@ -73,6 +83,13 @@ async fn one(app: &App, shell: Shell, id: PersonId, refused: Option<(Fields, Fie
     let person = person::get(read.connection(), id).await?;
     let user = user::find_by_person(read.connection(), id).await?;
     let memberships = membership::list_of(read.connection(), id).await?;
+    let sessions = match &user {
+        Some(user) if shell.administers() => {
+            let now = read.now();
+            session::list(read.connection(), user.id, now).await?
+        }
+        _ => Vec::new(),
+    };
     let entries = history(&mut read, id, user.as_ref()).await?;
     read.end().await?;
     let right = user.as_ref().map(|user| user.right_words().0).unwrap_or_default();
@@ -85,7 +102,7 @@ async fn one(app: &App, shell: Shell, id: PersonId, refused: Option<(Fields, Fie
         }
     };
     let rights = rights(&shell);
-    page_with(status, &PersonPage { shell, person, user, memberships, entries, form, rights })
+    page_with(status, &PersonPage { shell, person, user, memberships, sessions, entries, form, rights })
 }
 
 /// What happened to the person and to the log-in, newest first.
@@ -230,6 +247,29 @@ async fn carry_out(app: &App, shell: &Shell, id: PersonId, fields: &Fields, act:
         tx.sent(submit_id, &format!("/people/{id}")).await?;
     }
     tx.commit().await
+}
+
+async fn end_session(
+    State(app): State<App>,
+    shell: Shell,
+    Path(id): Path<PersonId>,
+    fields: Fields,
+) -> Result<Response> {
+    let token_hash = hex::decode(fields.get("session")).map_err(|_| Error::NotFound)?;
+    revoke(&app, &shell, id, Which::One(&token_hash)).await
+}
+
+async fn end_sessions(State(app): State<App>, shell: Shell, Path(id): Path<PersonId>) -> Result<Response> {
+    // An administrator who means themself stays signed in here.
+    revoke(&app, &shell, id, Which::AllBut(&shell.token_hash)).await
+}
+
+async fn revoke(app: &App, shell: &Shell, id: PersonId, which: Which<'_>) -> Result<Response> {
+    let user = log_in(app, shell, id).await?;
+    let mut tx = app.write(&shell.actor).await?;
+    session::revoke(&mut tx, &user, which).await?;
+    tx.commit().await?;
+    Ok(see(&shell.base, &format!("/people/{id}")))
 }
 
 /// The log-in of a person who has one.

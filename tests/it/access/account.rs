@@ -109,3 +109,105 @@ async fn a_person_sees_and_ends_their_own_sessions_only() {
     here.post("/account/sessions", &[("session", &own[1 - at])]).await;
     assert_eq!(here.cookie("__Host-session"), None);
 }
+
+/// The administrator's page of the person with a log-in `member`.
+async fn page_of_member(app: &TestApp, administrator: &crate::harness::Browser) -> String {
+    let person: i64 = sqlx::query_scalar("select id from person where email = 'member@palmfan.example'")
+        .fetch_one(&mut app.database.superuser().await)
+        .await
+        .unwrap();
+    let page = format!("/people/{person}");
+    assert_eq!(administrator.get(&page).await.status, StatusCode::OK);
+    page
+}
+
+// check C35: a person ends all other sessions, an administrator ends anybody's; the history names both.
+#[tokio::test]
+async fn sessions_are_ended_by_their_owner_and_by_an_administrator() {
+    let app = TestApp::new().await;
+    let administrator = app.sign_in(Role::Administrator).await;
+    let here = app.sign_in(Role::Member).await;
+    let (second, third) = (app.browser(), app.browser());
+    for browser in [&second, &third] {
+        browser.sign_in("member@palmfan.example").await;
+    }
+    let answer = here.submit("/account", "/account/sessions/others", &[]).await;
+    assert_eq!(answer.location(), "/account");
+    for ended in [&second, &third] {
+        assert_eq!(ended.get("/account").await.status, StatusCode::SEE_OTHER);
+    }
+    let page = here.get("/account").await;
+    assert_eq!(page.rows("table.sessions").len(), 1);
+    assert!(!page.text().contains("/account/sessions/others"), "there is nothing more to end");
+
+    let page = page_of_member(&app, &administrator).await;
+    second.sign_in("member@palmfan.example").await;
+    let shown = administrator.get(&page).await;
+    assert_eq!(shown.rows("table.sessions").len(), 2);
+    assert!(here.get(&page).await.rows("table.sessions").is_empty(), "nobody else sees where a person is signed in");
+    let answer = administrator.submit(&page, &format!("{page}/sessions"), &[]).await;
+    assert_eq!(answer.location(), page);
+    assert_eq!(administrator.get(&page).await.rows("table.sessions").len(), 1);
+    second.sign_in("member@palmfan.example").await;
+    administrator.submit(&page, &format!("{page}/sessions/all"), &[]).await;
+    for ended in [&here, &second] {
+        assert_eq!(ended.get("/account").await.status, StatusCode::SEE_OTHER);
+    }
+    assert_eq!(administrator.get("/account").await.status, StatusCode::OK);
+    let history = app.history().await;
+    let ended = history.iter().filter(|entry| entry.action == "user.sessions_ended");
+    let ended: Vec<&str> = ended.map(|entry| entry.actor_name.as_str()).collect();
+    assert_eq!(ended, ["administrator", "administrator", "member"]);
+}
+
+// check C35: what a session meets from its first to its last moment.
+#[tokio::test]
+async fn a_session_is_dead_after_each_of_its_ends() {
+    let app = TestApp::new().await;
+    let administrator = app.sign_in(Role::Administrator).await;
+    let browser = app.sign_in(Role::Member).await;
+    let page = page_of_member(&app, &administrator).await;
+    let is_dead = async |token: &str| {
+        let thief = app.browser();
+        thief.set_cookie("__Host-session", token);
+        let read = thief.get("/account").await.status == StatusCode::SEE_OTHER;
+        let written = thief.post("/account/sessions/others", &[]).await.status == StatusCode::UNAUTHORIZED;
+        assert_eq!(read, written);
+        read
+    };
+    let token = || browser.cookie("__Host-session").unwrap();
+
+    // Signing out.
+    let old = token();
+    browser.post("/sign-out", &[]).await;
+    assert!(is_dead(&old).await, "signed out");
+    // Another right.
+    browser.sign_in("member@palmfan.example").await;
+    let old = token();
+    assert!(!is_dead(&old).await);
+    administrator.submit(&page, &format!("{page}/right"), &[("right", "member_all")]).await;
+    assert!(is_dead(&old).await, "another right");
+    // Too long without a request, and too long at all.
+    browser.sign_in("member@palmfan.example").await;
+    let old = token();
+    app.app.clock.advance(chrono::TimeDelta::hours(8));
+    assert!(!is_dead(&old).await);
+    app.app.clock.advance(chrono::TimeDelta::hours(8) + chrono::TimeDelta::seconds(1));
+    assert!(is_dead(&old).await, "idle");
+    browser.sign_in("member@palmfan.example").await;
+    let old = token();
+    for _ in 0..4 {
+        assert!(!is_dead(&old).await);
+        app.app.clock.advance(chrono::TimeDelta::hours(6));
+    }
+    app.app.clock.advance(chrono::TimeDelta::seconds(1));
+    assert!(is_dead(&old).await, "a day old");
+    // The log-in ended.
+    browser.sign_in("member@palmfan.example").await;
+    let old = token();
+    let administrator = app.browser();
+    administrator.sign_in("administrator@palmfan.example").await;
+    let answer = administrator.submit(&page, &format!("{page}/disable"), &[]).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER);
+    assert!(is_dead(&old).await, "disabled");
+}

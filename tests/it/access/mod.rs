@@ -1,6 +1,7 @@
 //! People, log-ins, sessions, projects: what a person sees of them, and what a stranger must not reach.
 
 mod account;
+mod forgotten;
 mod invitation;
 mod people;
 mod projects;

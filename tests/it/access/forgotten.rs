@@ -1,0 +1,148 @@
+//! A forgotten password: the link that a person asks for at the door.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use rentroll::access::user;
+use rentroll::actor::Role;
+use rentroll::mail::{Mailbox, Mailer, Outbox};
+
+use crate::harness::{Answer, Browser, PASSWORD, TestApp};
+
+const NEW: &str = "nine quiet harbours in the fog";
+
+async fn ask(browser: &Browser, address: &str) -> Answer {
+    browser.submit("/forgotten-password", "/forgotten-password", &[("email", address)]).await
+}
+
+/// The history's entries about wishes for a link, once there are so many: they are written after the answer.
+async fn wishes(app: &TestApp, count: usize) -> Vec<String> {
+    for _ in 0..200 {
+        let entries: Vec<String> = app
+            .history()
+            .await
+            .into_iter()
+            .filter(|entry| entry.action == "user.link_asked")
+            .map(|entry| entry.actor_name)
+            .collect();
+        if entries.len() >= count {
+            return entries;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("fewer than {count} wishes in the history");
+}
+
+/// The path of the link in the newest mail, once there are so many mails.
+async fn link(app: &TestApp, mails: usize) -> String {
+    for _ in 0..200 {
+        if let Some(mail) = app.mails().get(mails - 1) {
+            let at = mail.text.find("/choose-password/").expect("a link");
+            return mail.text[at..].split_whitespace().next().unwrap().to_owned();
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("no mail {mails}");
+}
+
+#[tokio::test]
+async fn a_person_who_forgot_the_password_chooses_another_through_one_mail() {
+    let app = TestApp::new().await;
+    let elsewhere = app.sign_in(Role::Member).await;
+    let browser = app.browser();
+    assert!(browser.get("/sign-in").await.attributes("main a", "href").contains(&"/forgotten-password".to_owned()));
+    let answer = ask(&browser, "MEMBER@palmfan.example").await;
+    assert_eq!((answer.status, answer.location().as_str()), (StatusCode::SEE_OTHER, "/forgotten-password/asked"));
+    let page = browser.get("/forgotten-password/asked").await;
+    assert!(page.texts("main p")[0].contains("60 分钟"), "{:?}", page.texts("main p"));
+
+    let first = link(&app, 1).await;
+    let mail = app.mails().remove(0);
+    assert_eq!(mail.to.address(), "member@palmfan.example");
+    assert!(mail.subject.contains("重设") && mail.text.contains("60 分钟") && !mail.text.contains("72 小时"));
+    assert_eq!(elsewhere.get("/account").await.status, StatusCode::OK, "a wish alone changes nothing");
+    app.browser().sign_in("member@palmfan.example").await;
+
+    // The newest link only, and once.
+    ask(&browser, "member@palmfan.example").await;
+    let second = link(&app, 2).await;
+    assert_eq!(browser.get(&first).await.status, StatusCode::NOT_FOUND);
+    let answer = browser.submit(&second, &second, &[("password", NEW), ("password_again", NEW)]).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text());
+    assert_eq!(browser.get("/account").await.status, StatusCode::OK);
+    assert_eq!(browser.get(&second).await.status, StatusCode::NOT_FOUND);
+    assert_eq!(elsewhere.get("/account").await.status, StatusCode::SEE_OTHER, "signed out everywhere else");
+    let old = [("email", "member@palmfan.example"), ("password", PASSWORD)];
+    let answer = app.browser().submit("/sign-in", "/sign-in", &old).await;
+    assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(wishes(&app, 2).await, ["member", "member"]);
+    assert!(app.actions().await.contains(&"user.password_changed".to_owned()));
+
+    // It lasts an hour.
+    ask(&browser, "member@palmfan.example").await;
+    let third = link(&app, 3).await;
+    app.app.clock.advance(chrono::TimeDelta::minutes(61));
+    assert_eq!(app.browser().get(&third).await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn an_unknown_address_and_an_ended_log_in_are_answered_alike_and_get_no_mail() {
+    let app = TestApp::new().await;
+    let administrator = app.sign_in(Role::Administrator).await;
+    let ended = app.add_user("ended@palmfan.example", Role::Member).await;
+    let mut tx = app.write().await;
+    user::disable(&mut tx, ended, 1).await.unwrap();
+    tx.commit().await.unwrap();
+    let mut answers = Vec::new();
+    for address in ["administrator@palmfan.example", "ended@palmfan.example", "unknown@palmfan.example"] {
+        let answer = ask(&app.browser(), address).await;
+        answers.push((answer.status, answer.location(), answer.bytes.len()));
+    }
+    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+    link(&app, 1).await;
+    let mut who = wishes(&app, 3).await;
+    who.sort_unstable();
+    assert_eq!(who, ["administrator", "ended", "unknown account"]);
+    assert_eq!(app.mails().len(), 1, "only who may sign in gets a link");
+    assert_eq!(administrator.get("/account").await.status, StatusCode::OK);
+    // What was typed is not kept, and the history reads as a sentence.
+    for entry in app.history().await.iter().filter(|entry| entry.action == "user.link_asked") {
+        assert!(!String::from_utf8_lossy(&entry.bytes).contains("palmfan"));
+        assert!(entry.sentence(&rentroll::locale::Locale::ZhCn).contains("申请"));
+    }
+}
+
+#[tokio::test]
+async fn nobodys_mailbox_is_filled() {
+    let app = TestApp::new().await;
+    app.add_user("member@palmfan.example", Role::Member).await;
+    for address in ["member@palmfan.example", "unknown@palmfan.example"] {
+        for _ in 0..3 {
+            assert_eq!(ask(&app.browser(), address).await.status, StatusCode::SEE_OTHER);
+        }
+        let answer = ask(&app.browser(), address).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert!(answer.texts("[role=alert]")[0].contains("15 分钟"), "{:?}", answer.texts("[role=alert]"));
+        assert_eq!(answer.attributes("#email", "value"), [address], "what was typed comes back");
+    }
+    wishes(&app, 6).await;
+    assert_eq!(app.mails().len(), 3);
+    // Wishes are no failed sign-ins.
+    app.browser().sign_in("member@palmfan.example").await;
+    let answer = ask(&app.browser(), "no address").await;
+    assert_eq!(answer.texts("#email-error").len(), 1);
+}
+
+#[tokio::test]
+async fn without_a_mail_server_the_page_says_who_can_help() {
+    let from = Mailbox::new("", "ledger@rentroll.example").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let outbox = Outbox { path: folder.path().join("outbox"), from };
+    let app = TestApp::with_mailer("2026-03-16T02:00:00Z", Mailer::Directory(outbox)).await;
+    app.add_user("member@palmfan.example", Role::Member).await;
+    let page = app.browser().get("/forgotten-password").await;
+    assert!(page.texts("main p")[0].contains("管理员") && page.texts("main input[name=email]").is_empty());
+    let answer = app.browser().post("/forgotten-password", &[("email", "member@palmfan.example")]).await;
+    assert_eq!(answer.status, StatusCode::NOT_FOUND);
+    assert!(!app.actions().await.contains(&"user.link_asked".to_owned()));
+}
