@@ -9,6 +9,7 @@ mod commit;
 mod deadlines;
 mod documents;
 mod environments;
+mod forged;
 mod forms;
 mod harness;
 mod history;
