@@ -88,7 +88,7 @@ fn is_office(bytes: &[u8], main: &[u8]) -> bool {
     let has = |name: &[u8]| names.iter().any(|it| it.eq_ignore_ascii_case(name));
     let program =
         |name: &&[u8]| name.to_ascii_lowercase().ends_with(b".bin") && !name.starts_with(b"xl/printerSettings/");
-    has(b"[Content_Types].xml") && has(main) && !names.iter().any(|name| program(name))
+    has(b"[Content_Types].xml") && has(main) && !names.iter().any(program)
 }
 
 /// The names in the directory of a zip file; nothing where it is none.

@@ -188,13 +188,13 @@ async fn providers_and_tiers_are_edited_and_a_late_edit_shows_both_versions() {
     let form = format!("{provider}/contracts/new");
     let contract = browser.submit(&form, "/contracts", &agreed).await.location();
     browser.submit(&format!("{provider}/contacts/new"), "/contacts", &[("name", "许知远")]).await;
-    let contact = browser.get(&provider).await.attributes("table.contacts td a[href$='/edit']", "href").remove(0);
+    let person = browser.get(&provider).await.attributes("table.contacts td a[href$='/edit']", "href").remove(0);
     for (path, fields) in [
         (provider.as_str(), [("name", "苇塘算力"), ("note", "电话 1"), ("website", "https://weitang.example")]),
         (tier.as_str(), [("name", "H800×8 整机"), ("note", "电话 1"), ("gpu_count", "8")]),
         (tier.as_str(), [("ready_days", "14"), ("note", "电话 1"), ("expansion_terms", "满 4 台九五折")]),
         (contract.as_str(), [("number", "WT-2"), ("note", "电话 1"), ("ends_on", "2026-12-31")]),
-        (contact.trim_end_matches("/edit"), [("name", "许知行"), ("note", "电话 1"), ("job", "销售")]),
+        (person.trim_end_matches("/edit"), [("name", "许知行"), ("note", "电话 1"), ("job", "销售")]),
     ] {
         let early = browser.get(&format!("{path}/edit")).await;
         let saved = browser.submit(&format!("{path}/edit"), path, &fields).await;

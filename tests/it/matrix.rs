@@ -126,8 +126,7 @@ fn missing(like: &Records) -> Records {
 fn address(route: &Route, records: &Records) -> String {
     let kind = match route.path.trim_start_matches('/').split('/').collect::<Vec<_>>()[..] {
         ["ledger", "outputs", ..] => "outputs",
-        ["imports", kind, ..] => kind,
-        [kind, ..] => kind,
+        ["imports", kind, ..] | [kind, ..] => kind,
         [] => "",
     };
     let id = records.get(kind).cloned().unwrap_or_default();

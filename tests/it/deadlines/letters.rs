@@ -170,9 +170,9 @@ async fn a_mail_names_the_cost_and_the_last_day_of_the_term_that_will_be_booked(
         let mail = app.mails().into_iter().find(|mail| mail.subject.contains(name)).expect("a mail");
         mail.text.lines().find_map(|line| line.strip_prefix("If nothing is done: ")).expect("a line").to_owned()
     };
-    let one = "renews itself on Thu 1 Oct 2026 until Sat 31 Oct 2026 for about 200.00 CNY";
+    let one = "renews itself on Thu 1 Oct 2026 until Sat 31 Oct 2026 for about CNY 200.00";
     assert_eq!(promised("Slip"), one);
-    let three = "renews itself on Thu 1 Oct 2026 until Thu 31 Dec 2026 for about 600.00 CNY";
+    let three = "renews itself on Thu 1 Oct 2026 until Thu 31 Dec 2026 for about CNY 600.00";
     assert_eq!(promised("Reed"), three);
     app.go_to("2026-10-01");
     jobs::run(&app.app, jobs::find("renewals").unwrap(), None).await.unwrap();

@@ -85,7 +85,7 @@ async fn story() -> (TestApp, Environment) {
 
 /// What would wait for ever fails instead, and says what did not come.
 async fn in_time<T>(what: &str, story: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(120), story)
+    tokio::time::timeout(Duration::from_mins(2), Box::pin(story))
         .await
         .unwrap_or_else(|_| panic!("two minutes were too short: {what}"))
 }
@@ -140,7 +140,7 @@ async fn an_import_that_meets_a_correction_halfway_waits_for_it() {
         superuser.execute("select pg_advisory_unlock(4711)").await.unwrap();
     };
     let story = async { tokio::join!(correction, importing, release) };
-    let ((), summary, ()) = in_time("an import that waits for a correction", story).await;
+    let ((), summary, ()) = Box::pin(in_time("an import that waits for a correction", story)).await;
     assert_eq!((summary.rows_new, summary.errors.listed), (2, vec![]));
     assert_eq!(sums(&app, &SpendFilter::default()).await, ["USD -3"]);
     assert_sums(&app).await;
