@@ -180,9 +180,6 @@ pub const MAIL_BOOK_COUNT: usize = 100;
 pub const MAIL_UNBOOKED_COUNT: usize = 50;
 /// One round sends for so long at most. The next one goes on, and other jobs of the same interval get their turn.
 pub const MAIL_ROUND_TIME: Duration = Duration::from_mins(5);
-/// Times that a worker may fail to come back with a mail before it is given up: a fault that ends the program each time must not
-/// become a storm of mails.
-pub const MAIL_DROPS: i32 = 5;
 /// A booking waits so long for more, and no longer, so that a crash leaves few in doubt.
 pub const MAIL_BOOK_TIME: Duration = Duration::from_millis(25);
 /// The wait after the first failure for now; it is four times as long after each further one.

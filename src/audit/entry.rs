@@ -225,7 +225,8 @@ fn facts(action: &str, after: &Value) -> BTreeMap<String, (Value, Value)> {
     let Some(fields) = after.as_object().filter(|_| !is_act) else { return BTreeMap::new() };
     let is_told = |field: &str, value: &Value| {
         let is_digest = value.get("digest").is_some();
-        !["id", "version", "created_at"].contains(&field) && !is_digest && !plain(value).is_empty()
+        let is_nothing = plain(value).is_empty() || *value == Value::Bool(false);
+        !["id", "version", "created_at"].contains(&field) && !is_digest && !is_nothing
     };
     fields
         .iter()

@@ -66,7 +66,6 @@ pub async fn claim(tx: &mut Tx, outbox: bool, worker: &str) -> Result<Claimed> {
            )
            update delivery v
            set state = 'leased', lease_token = $4, lease_until = now() + interval '5 minutes', attempts = v.attempts + 1,
-               ambiguous = v.ambiguous + free.dropped::integer,
                address = (select p.email from person p where p.id = v.person_id)
            from free where v.id = free.id
            returning v.id, v.project_id as "project: ProjectId", v.attempts, v.ambiguous, v.tried_since, v.address, v.next_at,
@@ -82,9 +81,7 @@ pub async fn claim(tx: &mut Tx, outbox: bool, worker: &str) -> Result<Claimed> {
     .fetch_all(tx.connection())
     .await?;
     let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
-    let mut gone: BTreeSet<Uuid> = drop_what_is_gone(tx, &ids, outbox, worker).await?.into_iter().collect();
-    let dropped: Vec<Uuid> = rows.iter().filter(|row| row.ambiguous > limits::MAIL_DROPS).map(|row| row.id).collect();
-    gone.extend(give_up(tx, &dropped).await?);
+    let gone: BTreeSet<Uuid> = drop_what_is_gone(tx, &ids, outbox, worker).await?.into_iter().collect();
     let mut rows: Vec<_> = rows.into_iter().filter(|row| !gone.contains(&row.id)).collect();
     rows.sort_by_key(|row| (row.next_at, row.id));
     let doubtful: Vec<Uuid> = rows.iter().filter(|row| row.doubtful).map(|row| row.id).collect();
@@ -159,21 +156,6 @@ async fn drop_what_is_gone(tx: &mut Tx, ids: &[Uuid], outbox: bool, worker: &str
     .fetch_all(tx.connection())
     .await?;
     Ok(gone)
-}
-
-/// Gives up what the worker so often did not come back with; the pages show it, and somebody can have it tried again.
-async fn give_up(tx: &mut Tx, ids: &[Uuid]) -> Result<Vec<Uuid>> {
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let given_up = sqlx::query_scalar!(
-        "update delivery set state = 'dead', reply = 'the worker did not come back', lease_token = null, lease_until = null
-         where id = any ($1) and state = 'leased' returning id",
-        ids,
-    )
-    .fetch_all(tx.connection())
-    .await?;
-    Ok(given_up)
 }
 
 /// Keeps what is about to be sent: evidence, and the same bytes where a copy has to follow.

@@ -4,7 +4,7 @@
 //! ([`super::post`]); what the server said is booked ([`super::attempt`]) on the condition that the lease still holds.
 //!
 //! Bound: a message reaches the server at most once, and once more for every try that nobody can vouch for (at most two
-//! resends) and for every crash inside a try, of which there may be five. All copies carry the same Message-ID, and those of one day
+//! resends) and for every crash inside a try. All copies carry the same Message-ID, and those of one day
 //! the same bytes.
 //!
 //! A delivery's reminders are found by a `case`, not by `coalesce(escalates, id)`: under row-level security PostgreSQL takes

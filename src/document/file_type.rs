@@ -104,6 +104,7 @@ fn zip_names(bytes: &[u8]) -> Option<Vec<&[u8]>> {
     // A comment of up to 64 KiB may stand behind the directory.
     let tail = bytes.len().saturating_sub(END + usize::from(u16::MAX));
     let end = tail + bytes[tail..].windows(4).rposition(|mark| mark == b"PK\x05\x06")?;
+    bytes.get(end..end + END)?;
     let (count, mut at) = (number(end + 10, 2)?, number(end + 16, 4)?);
     let mut names = Vec::new();
     for _ in 0..count {

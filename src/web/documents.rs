@@ -30,8 +30,11 @@ use crate::web::routes::{Needs, Routes};
 use crate::web::shell::Shell;
 use crate::web::upload::Upload;
 
-/// Somebody who changes records somewhere; whether here, the handler checks.
+/// What hangs on the catalogue.
 const CHANGE: Needs = Needs::May(Permission::Catalogue);
+/// What hangs on a project's record.
+const READ: Needs = Needs::InProject(Permission::Read);
+const OPERATE: Needs = Needs::InProject(Permission::Operate);
 
 /// The pages of documents.
 pub fn routes() -> Routes {
@@ -42,15 +45,15 @@ pub fn routes() -> Routes {
         .post("/contracts/{id}/documents", CHANGE, async |app, shell, Path(id), upload| {
             attach(app, shell, Holder::Contract(ContractId(id)), upload).await
         })
-        .post("/environments/{id}/documents", CHANGE, async |app, shell, Path(id), upload| {
+        .post("/environments/{id}/documents", OPERATE, async |app, shell, Path(id), upload| {
             attach(app, shell, Holder::Environment(EnvironmentId(id)), upload).await
         })
-        .post("/ledger/outputs/{id}/documents", CHANGE, async |app, shell, Path(id), upload| {
+        .post("/ledger/outputs/{id}/documents", OPERATE, async |app, shell, Path(id), upload| {
             attach(app, shell, Holder::Output(OutputId(id)), upload).await
         })
-        .get("/documents/{id}", Needs::SignIn, download)
-        .get("/documents/{id}/void", CHANGE, void_form)
-        .post("/documents/{id}/void", CHANGE, void)
+        .get("/documents/{id}", READ, download)
+        .get("/documents/{id}/void", OPERATE, void_form)
+        .post("/documents/{id}/void", OPERATE, void)
 }
 
 /// What a thing's page shows of its documents: the field `documents` of `documents_section.html`.

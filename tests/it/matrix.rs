@@ -9,8 +9,11 @@ use rentroll::access::user::{self, Right};
 use rentroll::access::{membership, person, project};
 use rentroll::actor::{Actor, Permission, ProjectRole, Role, Scope};
 use rentroll::app;
+use rentroll::catalog::contact::{self, ContactFacts};
+use rentroll::catalog::contract::{self, ContractFacts};
 use rentroll::catalog::{provider, tier};
 use rentroll::dates::{Zone, parse_date};
+use rentroll::document::{self, Holder, NewDocument, Place};
 use rentroll::environments::environment::{self, Facts, NewEnvironment};
 use rentroll::environments::term::NewTerm;
 use rentroll::ids::ProjectId;
@@ -62,6 +65,25 @@ async fn furnish(app: &TestApp, name: &str, resource: &str) -> (ProjectId, Recor
     let member = person::find_or_add(&mut tx, new).await.unwrap();
     let user = user::add(&mut tx, member.id, Role::Member, None).await.unwrap();
     let membership = membership::add(&mut tx, project.id, user.id, ProjectRole::Viewer).await.unwrap();
+    let said = |field: &str| match field {
+        "name" | "number" | "title" => name,
+        "starts_on" => "2026-01-01",
+        _ => "",
+    };
+    let who = contact::add(&mut tx, provider.id, &ContactFacts::parse(&said).unwrap()).await.unwrap();
+    let contract = contract::add(&mut tx, provider.id, &ContractFacts::parse(&said).unwrap()).await.unwrap();
+    let holder = Holder::Environment(environment.id);
+    let place = Place { holder, name: name.to_owned(), project: Some(project.id) };
+    let file = app.app.documents.put_bytes(BILL.into(), 1 << 20).await.unwrap();
+    let new = NewDocument {
+        name: "bill.csv".parse().unwrap(),
+        media_type: "text/csv; charset=utf-8",
+        size: i64::try_from(BILL.len()).unwrap(),
+        sha256: file.sha256,
+        note: Line::default(),
+        version_of: None,
+    };
+    let document = document::attach(&mut tx, &place, &new).await.unwrap();
     tx.commit().await.unwrap();
 
     let bill = BILL.replace("i-1", resource);
@@ -101,6 +123,9 @@ async fn furnish(app: &TestApp, name: &str, resource: &str) -> (ProjectId, Recor
         ("member", membership.id.to_string()),
         ("deliveries", delivery),
         ("providers", provider.id.to_string()),
+        ("contacts", who.id.to_string()),
+        ("contracts", contract.id.to_string()),
+        ("documents", document.id.to_string()),
         ("tiers", tier.id.to_string()),
         ("people", member.id.to_string()),
         ("bill", store(bill.replace("USD", "EUR")).await),
@@ -291,7 +316,7 @@ async fn every_route_answers_everybody_as_the_table_declares() {
 }
 
 /// What is the whole organisation's: everybody who signed in sees every such record.
-const SHARED: [&str; 3] = ["/people/", "/providers/", "/tiers/"];
+const SHARED: [&str; 5] = ["/people/", "/providers/", "/tiers/", "/contacts/", "/contracts/"];
 
 #[test]
 fn a_route_to_a_record_of_a_project_says_which_right_it_needs_there() {

@@ -364,7 +364,7 @@ async fn an_address_that_names_nothing_is_not_found_in_the_readers_language() {
     }
     let answer = browser.get("/history?before=abc").await;
     assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert_eq!(answer.texts("main p")[1], "筛选项 before 不能是“abc”。");
+    assert_eq!(answer.texts("main p")[1], "筛选项 before 不能是“abc”；请写整数。");
     assert_eq!(app.browser().get("/api/v1/nothing").await.status, StatusCode::UNAUTHORIZED);
 }
 

@@ -142,17 +142,21 @@ pub(super) async fn change(State(app): State<App>, shell: Shell, fields: Fields)
     } else {
         None
     };
+    looked_at(&app, shell, fields, &picks, refused).await
+}
+
+/// The form with what it would do to each, and why it was refused, where it was.
+async fn looked_at(app: &App, shell: Shell, fields: Fields, picks: &Picks, refused: Option<Error>) -> Result<Response> {
     let mut read = app.read(&shell.actor).await?;
-    let (lines, errors) = match looked(&mut read, &shell, &fields, &picks).await {
+    let (lines, errors) = match looked(&mut read, &shell, &fields, picks).await {
         Ok(lines) => (lines.into_iter().map(|line| (line.before, Some(line.outcome))).collect(), FieldErrors::new()),
         Err(Error::Invalid(errors)) => {
-            let chosen = bulk::chosen(&mut read, &picks).await?.into_iter();
-            (chosen.map(|environment| (environment, None)).collect(), errors)
+            (bulk::chosen(&mut read, picks).await?.into_iter().map(|it| (it, None)).collect(), errors)
         }
         Err(error) => return Err(error),
     };
-    let seen = if errors.is_empty() { mark(&fields) } else { String::new() };
     let wrong = !errors.is_empty();
+    let seen = if wrong { String::new() } else { mark(&fields) };
     let form = FormState::again(fields.with("seen", seen), errors);
     let mut template = BulkForm::of(&mut read, shell, form, lines).await?;
     read.end().await?;

@@ -429,21 +429,3 @@ async fn a_mail_that_cannot_be_booked_keeps_no_other_from_its_entry() {
     assert_eq!(booked, expected.map(|(name, state)| (name.to_owned(), state.to_owned())));
     assert_eq!(app.mails().len(), 4);
 }
-
-// A program that never comes back with a mail does not send it for ever.
-#[tokio::test]
-async fn a_mail_that_nobody_comes_back_with_is_given_up() {
-    let app = TestApp::new().await;
-    app.open_environment("甲", "2025-04-01", Some("2026-03-31")).await;
-    app.go_to("2026-03-16");
-    app.remind().await;
-    sql(
-        &app,
-        "update delivery set state = 'leased', lease_token = gen_random_uuid(), lease_until = now() - interval '1 second',
-                sent_at = null, ambiguous = 5",
-    )
-    .await;
-    app.remind().await;
-    assert_eq!(app.mails().len(), 2, "none was sent again");
-    assert_eq!(states(&deliveries(&app).await), ["dead", "dead"]);
-}
