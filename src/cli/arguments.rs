@@ -57,14 +57,19 @@ fn parse(arguments: &[OsString]) -> Result<CommandLine, Wrong> {
     }
 }
 
+/// The command line as it is declared, without the variables that do not count.
+fn declared(is_left_out: impl Fn(&Arg) -> bool) -> clap::Command {
+    CommandLine::command()
+        .mut_args(|arg| if is_left_out(&arg) { arg.env(None::<&str>) } else { arg })
+        // What is missing is said, not the help in its place.
+        .mut_subcommands(|command| command.arg_required_else_help(false))
+}
+
 fn parse_without(left_out: &[&str], arguments: &[OsString]) -> Result<CommandLine, Wrong> {
     // A variable that is set to nothing is not set: so it stands in many a docker-compose.yml.
     let is_empty = |arg: &Arg| variable(arg).is_some_and(|value| value.is_empty());
     let is_left_out = |arg: &Arg| arg.get_env().is_some_and(|name| left_out.iter().any(|it| name == *it));
-    let command = CommandLine::command()
-        .mut_args(|arg| if is_empty(&arg) || is_left_out(&arg) { arg.env(None::<&str>) } else { arg })
-        // What is missing is said, not the help in its place.
-        .mut_subcommands(|command| command.arg_required_else_help(false));
+    let command = declared(|arg| is_empty(arg) || is_left_out(arg));
     let args: Vec<Arg> = command.get_arguments().cloned().collect();
     let mut for_errors = command.clone();
     let line = command
@@ -89,6 +94,10 @@ fn explain(error: clap::Error, args: &[Arg], arguments: &[OsString], command: &m
     if error.kind() == ErrorKind::InvalidSubcommand {
         let message = format!("{} {}", words(&error), subcommands(command, arguments));
         return Wrong::typed(command.error(error.kind(), message));
+    }
+    if error.kind() == ErrorKind::MissingRequiredArgument {
+        // No variable stands for what must be typed. Asked once more without any, clap shows the usage without those that are set.
+        return Wrong::typed(declared(|_| true).try_get_matches_from(arguments).err().unwrap_or(error));
     }
     let concerned = concerned(&error);
     let unreadable = error.kind() == ErrorKind::InvalidUtf8;

@@ -801,6 +801,12 @@ async fn wrong_usage_is_told_with_its_whole_cause() {
     assert_usage(&["import", "bill", "x.csv"], Some("--provider"), &["--provider <PROVIDER>"]).await;
     assert_usage(&["import", "rates"], Some("FILE"), &["<FILE>"]).await;
     assert_usage(&["user"], None, &["requires a subcommand", "[subcommands: add]"]).await;
+    // The usage names what must be typed, not the variables that are set.
+    let place = Place::new();
+    let mut command = place.command(&["import", "bill", "x.csv"]);
+    command.env("RENTROLL_LOG", "info");
+    let usage = ran(command).await.err;
+    assert!(usage.contains("Usage: rentroll import bill --provider <PROVIDER> <FILE>"), "{usage}");
     // What nobody knows.
     let commands = "[subcommands: serve, migrate, user, import, jobs, export, doctor]";
     assert_usage(&["serv"], None, &["'serv'", "'serve'", commands]).await;
