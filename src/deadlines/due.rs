@@ -260,7 +260,7 @@ async fn dated(
            left join person o on o.id = e.owner_id
            cross join lateral (
                select count(distinct v.id) filter (where v.state = 'sent') as sent, max(v.sent_at) as sent_at,
-                      min(r.due_on) filter (where r.withdrawn_at is null and r.due_on > $1) as next_on,
+                      min(r.due_on) filter (where r.withdrawn_at is null and r.delivery_id is null and r.due_on > $1) as next_on,
                       coalesce(bool_or(v.state in ('bounced', 'dead')), false) as failed
                from reminder r left join delivery v on v.id = r.delivery_id
                where r.deadline_id = d.id and r.deadline_on = d.due_on) m

@@ -47,6 +47,11 @@ async fn the_renewals_page_shows_what_ends_when_and_who_was_told() {
     assert_eq!(column(&rows, 6), ["已发 2 封下一封 2026-03-22", "已发 2 封下一封 2026-03-24"]);
     assert_eq!(page.attributes("table.renewals .days", "class"), ["days days-past", "days days-near"]);
 
+    // What a run for a later day has sent is not announced again.
+    app.remind_as_of("2026-03-24").await;
+    let rows = browser.get("/renewals").await.rows("table.renewals");
+    assert_eq!(column(&rows, 6)[1], "已发 4 封下一封 2026-03-28");
+
     let all = browser.get("/renewals?within=all").await.rows("table.renewals");
     assert_eq!(column(&all, 4)[2..], ["不通知就会自动续费", "次日自动续费"]);
     let open_ended = browser.get("/renewals?within=open-ended").await.rows("table.renewals");
@@ -63,7 +68,7 @@ async fn the_renewals_page_shows_what_ends_when_and_who_was_told() {
     let file = browser.get("/renewals.json?within=all").await;
     let rows: serde_json::Value = serde_json::from_slice(&file.bytes).unwrap();
     assert_eq!(rows.as_array().unwrap().len(), 4);
-    assert_eq!((&rows[0]["days_left"], &rows[0]["mails_sent"]), (&(-2).into(), &2.into()));
+    assert_eq!((&rows[1]["days_left"], &rows[1]["mails_sent"]), (&15.into(), &4.into()));
 }
 
 #[tokio::test]
