@@ -63,6 +63,7 @@ env-col-status = Status
 env-col-ended-on = Ended on
 env-col-quantity = Quantity
 env-col-checker = Checker
+env-checks-themself = the owner too: nobody else checks
 env-col-priority = Priority
 env-col-labels = Labels
 env-col-term-starts-on = Term starts on

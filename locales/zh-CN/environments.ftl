@@ -63,6 +63,7 @@ env-col-status = 状态
 env-col-ended-on = 退租日
 env-col-quantity = 数量
 env-col-checker = 复核人
+env-checks-themself = 与负责人是同一人，没有第二个人复核
 env-col-priority = 优先级
 env-col-labels = 标签
 env-col-term-starts-on = 本期开始日

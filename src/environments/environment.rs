@@ -123,6 +123,11 @@ impl Environment {
         money::grouped(&self.quantity.into(), 0)
     }
 
+    /// Whether its owner is its checker too, so that no second person looks at it.
+    pub fn checks_themself(&self) -> bool {
+        self.checker_id.is_some() && self.checker_id == self.owner_id
+    }
+
     /// The day of the month on which its terms begin.
     pub fn anchor(&self) -> u32 {
         self.anchor_day.and_then(|day| u32::try_from(day).ok()).unwrap_or(1)

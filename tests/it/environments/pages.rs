@@ -65,6 +65,20 @@ async fn an_environment_is_opened_after_the_page_said_what_is_made_with_it() {
     assert_eq!(opened, 1);
 }
 
+#[tokio::test]
+async fn a_checker_who_is_the_owner_is_said_to_be_no_second_person() {
+    let app = TestApp::at("2026-04-26T17:30:00Z").await;
+    let browser = english(&app).await;
+    let mut fields = NEW.to_vec();
+    let owner = fields.iter().find(|(name, _)| *name == "owner").unwrap().1;
+    fields.retain(|(name, _)| *name != "checker");
+    fields.push(("checker", owner));
+    let (_, agreed) = browser.submit("/environments/new", "/environments", &fields).await.form("/environments");
+    let agreed: Vec<(&str, &str)> = agreed.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let page = browser.get(&browser.post("/environments", &agreed).await.location()).await;
+    assert_eq!(page.texts(".facts small"), ["the owner too: nobody else checks"]);
+}
+
 // case R08, case E07, case R24, case I16: what cannot be comes back with everything that was typed.
 #[tokio::test]
 async fn what_cannot_be_comes_back_with_what_was_typed() {
