@@ -122,8 +122,10 @@ pub const CONNECTIONS: usize = 1024;
 pub const HEAD_TIME: Duration = Duration::from_secs(30);
 /// One request, except exports and imports.
 pub const REQUEST_TIME: Duration = Duration::from_secs(10);
-/// An uploaded document: whoever sends slower than that holds a connection and a buffer for nothing.
-pub const DOCUMENT_TIME: Duration = Duration::from_mins(1);
+/// A file on its way to us: whoever sends slower than that holds a connection for nothing.
+pub const UPLOAD_TIME: Duration = Duration::from_mins(1);
+/// Uploaded files that are in memory at once, each until its request is answered; others wait on disk.
+pub const UPLOADS_IN_MEMORY: usize = 2;
 /// Draining at the end of the program (`docs/model.md` 1).
 pub const DRAIN_TIME: Duration = Duration::from_secs(10);
 /// The one-time link that sets up the first administrator.

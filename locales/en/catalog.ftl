@@ -103,3 +103,4 @@ stale-typed = What you typed
 upload-no-file = Choose a file.
 upload-too-large = The file is larger than { $limit }, the most that can be uploaded here; larger ones go in from the command line.
 upload-broken = The file did not arrive whole; send it again.
+upload-too-slow = The file did not arrive within { $seconds } seconds; send it over a faster connection, or from the command line.

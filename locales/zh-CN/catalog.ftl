@@ -103,3 +103,4 @@ stale-typed = 你写的是
 upload-no-file = 选一个文件。
 upload-too-large = 文件超过 { $limit }，这里最多传这么大；更大的文件从命令行导入。
 upload-broken = 文件没有传完整，再传一次。
+upload-too-slow = 文件在 { $seconds } 秒内没有传完，换个快一点的网络，或者用命令行导入。

@@ -15,7 +15,8 @@ use crate::web::routes::is_data;
 /// time that they need.
 pub async fn limit(request: Request, next: Next) -> Response {
     let documents = request.uri().path().split('/').any(|name| name == "documents");
-    limit_to(if documents { limits::DOCUMENT_TIME } else { limits::REQUEST_TIME }, request, next).await
+    let uploading = if documents { limits::UPLOAD_TIME } else { Duration::ZERO };
+    limit_to(uploading + limits::REQUEST_TIME, request, next).await
 }
 
 async fn limit_to(most: Duration, request: Request, next: Next) -> Response {

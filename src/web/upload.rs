@@ -1,14 +1,26 @@
 //! A form that brings a file.
+//!
+//! While a file arrives it lies on disk, so that slow senders cost no memory; only so many are read into memory at once.
 
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
 use axum::body::Bytes;
-use axum::extract::multipart::MultipartError;
+use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{DefaultBodyLimit, FromRequest, Multipart, Request};
 use axum::http::header;
+use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::error::{Error, Result};
 use crate::limits;
 use crate::locale::Message;
 use crate::web::forms::Fields;
+
+/// The places for files in memory.
+static IN_MEMORY: Semaphore = Semaphore::const_new(limits::UPLOADS_IN_MEMORY);
 
 /// A file that a person chose.
 #[derive(Debug, Clone)]
@@ -17,6 +29,15 @@ pub struct File {
     pub name: String,
     /// Its bytes.
     pub bytes: Bytes,
+    /// Given back when the request is answered.
+    _place: Arc<SemaphorePermit<'static>>,
+}
+
+/// A file on its way, on disk and without a name there.
+struct Arriving {
+    name: String,
+    content: tokio::fs::File,
+    size: u64,
 }
 
 /// A form that may bring a file in its field `file`; also reads a form without files.
@@ -37,44 +58,140 @@ impl Upload {
 
 fn unreadable(error: &MultipartError) -> Error {
     if error.status() == axum::http::StatusCode::PAYLOAD_TOO_LARGE {
-        let limit = format!("{} MiB", limits::UPLOAD_BYTES / 1024 / 1024);
-        return Error::invalid("file", Message::new("upload-too-large").with("limit", limit));
+        return too_large();
     }
     Error::invalid("file", Message::new("upload-broken"))
+}
+
+fn too_large() -> Error {
+    let limit = format!("{} MiB", limits::UPLOAD_BYTES / 1024 / 1024);
+    Error::invalid("file", Message::new("upload-too-large").with("limit", limit))
+}
+
+impl Arriving {
+    async fn new(name: String, mut part: Field<'_>) -> Result<Self> {
+        let file = tempfile::tempfile().context("cannot make a temporary file for an upload")?;
+        let (mut content, mut size) = (tokio::fs::File::from_std(file), 0);
+        while let Some(chunk) = part.chunk().await.map_err(|error| unreadable(&error))? {
+            size += chunk.len() as u64;
+            if size > limits::UPLOAD_BYTES {
+                return Err(too_large());
+            }
+            content.write_all(&chunk).await.context("cannot write an upload to its temporary file")?;
+        }
+        Ok(Self { name, content, size })
+    }
+
+    /// Waits for its place in memory.
+    async fn arrived(self) -> Result<File> {
+        let place = IN_MEMORY.acquire().await.expect("nobody closes it");
+        let bytes = whole(self.content, self.size).await.context("cannot read an upload from its temporary file")?;
+        Ok(File { name: self.name, bytes, _place: Arc::new(place) })
+    }
+}
+
+async fn whole(mut content: tokio::fs::File, size: u64) -> io::Result<Bytes> {
+    content.rewind().await?;
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+    content.read_to_end(&mut bytes).await?;
+    Ok(bytes.into())
 }
 
 impl<S: Send + Sync> FromRequest<S> for Upload {
     type Rejection = Error;
 
-    async fn from_request(mut request: Request, state: &S) -> Result<Self, Error> {
-        let kind = request.headers().get(header::CONTENT_TYPE);
-        if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"multipart/form-data")) {
-            return Ok(Self { fields: Fields::from_request(request, state).await?, file: None });
-        }
-        let most = usize::try_from(limits::UPLOAD_BYTES).unwrap_or(usize::MAX);
-        DefaultBodyLimit::max(most + limits::FORM_BYTES).apply(&mut request);
-        let mut parts = Multipart::from_request(request, state)
-            .await
-            .map_err(|_| Error::invalid("", Message::new("error-form-type")))?;
-        let mut upload = Self::default();
-        while let Some(part) = parts.next_field().await.map_err(|error| unreadable(&error))? {
-            let name = part.name().unwrap_or_default().to_owned();
-            if let Some(file_name) = part.file_name() {
-                // Some browsers of old sent the whole path.
-                let file_name = file_name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
-                let bytes = part.bytes().await.map_err(|error| unreadable(&error))?;
-                if bytes.len() > most {
-                    let limit = format!("{} MiB", limits::UPLOAD_BYTES / 1024 / 1024);
-                    return Err(Error::invalid("file", Message::new("upload-too-large").with("limit", limit)));
-                }
-                if name == "file" && !(file_name.is_empty() && bytes.is_empty()) {
-                    upload.file = Some(File { name: file_name, bytes });
-                }
-            } else {
-                let value = part.text().await.map_err(|error| unreadable(&error))?;
-                upload.fields = upload.fields.with(&name, value);
+    async fn from_request(request: Request, state: &S) -> Result<Self, Error> {
+        read_within(limits::UPLOAD_TIME, request, state).await
+    }
+}
+
+async fn read_within<S: Send + Sync>(most: Duration, request: Request, state: &S) -> Result<Upload> {
+    let read = tokio::time::timeout(most, read(request, state)).await;
+    read.unwrap_or_else(|_| {
+        let limit = Message::new("upload-too-slow").with("seconds", most.as_secs().to_string());
+        Err(Error::invalid("file", limit))
+    })
+}
+
+async fn read<S: Send + Sync>(mut request: Request, state: &S) -> Result<Upload> {
+    let kind = request.headers().get(header::CONTENT_TYPE);
+    if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"multipart/form-data")) {
+        return Ok(Upload { fields: Fields::from_request(request, state).await?, file: None });
+    }
+    let most = usize::try_from(limits::UPLOAD_BYTES).unwrap_or(usize::MAX);
+    DefaultBodyLimit::max(most + limits::FORM_BYTES).apply(&mut request);
+    let mut parts = Multipart::from_request(request, state)
+        .await
+        .map_err(|_| Error::invalid("", Message::new("error-form-type")))?;
+    let (mut upload, mut chosen) = (Upload::default(), None);
+    while let Some(part) = parts.next_field().await.map_err(|error| unreadable(&error))? {
+        let name = part.name().unwrap_or_default().to_owned();
+        if let Some(file_name) = part.file_name() {
+            // Some browsers of old sent the whole path.
+            let file_name = file_name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+            let file = Arriving::new(file_name, part).await?;
+            if name == "file" && !(file.name.is_empty() && file.size == 0) {
+                chosen = Some(file);
             }
+        } else {
+            let value = part.text().await.map_err(|error| unreadable(&error))?;
+            upload.fields = upload.fields.with(&name, value);
         }
-        Ok(upload)
+    }
+    if let Some(file) = chosen {
+        upload.file = Some(file.arrived().await?);
+    }
+    Ok(upload)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use futures_util::{StreamExt as _, stream};
+
+    use super::*;
+
+    /// A form with a file whose bytes never end, or end after the first ones.
+    fn form(bytes: &[&'static [u8]], ends: bool) -> Request {
+        let head =
+            b"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"C:\\a\\b.csv\"\r\n\r\n".as_slice();
+        let mut pieces = vec![head];
+        pieces.extend(bytes);
+        if ends {
+            pieces.push(b"\r\n--x--\r\n");
+        }
+        let pieces = stream::iter(pieces).map(|piece| Ok::<_, io::Error>(Bytes::from_static(piece)));
+        let body = if ends { Body::from_stream(pieces) } else { Body::from_stream(pieces.chain(stream::pending())) };
+        Request::builder()
+            .method("POST")
+            .header(header::CONTENT_TYPE, "multipart/form-data; boundary=x")
+            .body(body)
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_file_arrives_in_pieces_and_is_whole() {
+        let upload = read_within(limits::UPLOAD_TIME, form(&[b"a,b\r\n", b"1,2\r\n"], true), &()).await.unwrap();
+        let file = upload.file().unwrap();
+        assert_eq!((file.name.as_str(), file.bytes.as_ref()), ("b.csv", b"a,b\r\n1,2\r\n".as_slice()));
+    }
+
+    // Check C41: whoever sends a file slower than can be waited for is told so.
+    #[tokio::test]
+    async fn a_file_that_does_not_end_is_cut() {
+        let cut = read_within(Duration::from_millis(1), form(&[b"a"], false), &()).await.unwrap_err();
+        assert!(format!("{cut:?}").contains("upload-too-slow"), "{cut:?}");
+    }
+
+    #[tokio::test]
+    async fn many_files_at_once_wait_for_their_place() {
+        let uploads = (0..20).map(|_| read_within(limits::UPLOAD_TIME, form(&[b"a"], true), &()));
+        let mut uploads = Box::pin(stream::iter(uploads).buffer_unordered(20));
+        let mut read = 0;
+        while let Some(upload) = uploads.next().await {
+            assert_eq!(upload.unwrap().file().unwrap().bytes, b"a".as_slice());
+            read += 1;
+        }
+        assert_eq!(read, 20);
     }
 }
