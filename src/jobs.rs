@@ -21,13 +21,16 @@ use crate::app::App;
 use crate::deadlines::round;
 use crate::error::{Error, Result};
 use crate::limits;
+use crate::locale::Message;
 
-pub use job_run::{JobRun, RunFilter, What, last, list};
+pub use job_run::{JobRun, RunFilter, What, last, last_good, list};
 
 /// A periodic job.
 pub struct Job {
     /// As in `rentroll jobs run NAME`.
     pub name: &'static str,
+    /// The key of its name for people.
+    pub title: &'static str,
     /// How often it runs beside the pages.
     pub every: Duration,
     /// The key of the line that says what it is for.
@@ -40,17 +43,25 @@ pub struct Job {
 pub const JOBS: &[Job] = &[
     Job {
         name: "renewals",
+        title: "job-renewals-title",
         every: Duration::from_mins(1),
         why: "job-renewals",
         work: |run| Box::pin(renewals::renew(run)),
     },
     Job {
         name: "reminders",
+        title: "job-reminders-title",
         every: Duration::from_mins(1),
         why: "job-reminders",
         work: |run| Box::pin(round::run(run)),
     },
-    Job { name: "sweep", every: Duration::from_hours(1), why: "job-sweep", work: |run| Box::pin(sweep::sweep(run)) },
+    Job {
+        name: "sweep",
+        title: "job-sweep-title",
+        every: Duration::from_hours(1),
+        why: "job-sweep",
+        work: |run| Box::pin(sweep::sweep(run)),
+    },
 ];
 
 /// What a job is given.
@@ -109,6 +120,13 @@ impl RunReport {
     }
 }
 
+impl JobRun {
+    /// The job's name for people.
+    pub fn title(&self) -> Message {
+        Message::new(find(&self.job).map_or("job-gone", |job| job.title))
+    }
+}
+
 /// The job of this name.
 pub fn find(name: &str) -> Option<&'static Job> {
     JOBS.iter().find(|job| job.name == name)
@@ -123,6 +141,11 @@ async fn run_until(app: &App, job: &Job, as_of: Option<NaiveDate>, stop: Cancell
     let run = Run { app: app.clone(), actor: Actor::job(job.name), as_of, stop, worker: worker() };
     let started_at = app.clock.now();
     let result = (job.work)(run.clone()).await;
+    if let Ok(report) = &result
+        && report.failed > 0
+    {
+        tracing::warn!(job = job.name, failed = report.failed, "a job failed for some of what it had to do");
+    }
     // What was done is done: that it could not be written down is for the log.
     if let Err(error) = job_run::add(&run, job.name, started_at, &result).await {
         tracing::warn!(job = job.name, "a job run was not recorded: {error}");

@@ -1,6 +1,10 @@
 # Jobs: what each is for, what a run did.
 
 job-reminders = Plans the reminders that are due and sends them.
+job-renewals-title = Automatic renewals
+job-reminders-title = Reminders
+job-sweep-title = Clearing away
+job-gone = A job of an earlier version
 job-renewals = Writes the automatic renewals of terms that are over, and puts the quantity of terms that begin into use.
 job-sweep = Clears away ended sessions, used links, old records of runs and what broken uploads left.
 

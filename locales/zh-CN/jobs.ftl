@@ -1,6 +1,10 @@
 # 定时任务：各做什么，每次跑了什么。
 
 job-reminders = 排出到期提醒并发出。
+job-renewals-title = 自动续费入账
+job-reminders-title = 到期提醒
+job-sweep-title = 定期清理
+job-gone = 旧版本的任务
 job-renewals = 到期且自动续费的租期，登记下一期；新租期开始时，改用它的数量。
 job-sweep = 清理过期的会话、用过的链接、旧的运行记录和没传完的文件。
 

@@ -50,4 +50,4 @@ overview-start-import-why = 一行一个租期，写入前先给你看结果。
 overview-assign = 去归属
 overview-start-bill = 导入账单
 overview-start-bill-why = 服务商的 FOCUS 文件；账单行自动归属到环境，归属不了的列出来等你处理。
-overview-start-wait = 你参与的项目里还没有环境。要登记，找项目的操作员或管理员。
+overview-start-wait = 你参与的项目里还没有环境。要登记，找项目的经办或管理员。

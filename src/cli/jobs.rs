@@ -9,11 +9,12 @@ use super::console::{Console, Refused, Report};
 use super::open::{Opened, Purpose};
 use crate::actor::Actor;
 use crate::app::App;
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::dates::{self, Zone};
 use crate::error::{Error, Result};
-use crate::jobs::{self, Job, JobRun, RunFilter, RunReport, SKIPPED};
+use crate::jobs::{self, Job, JobRun, RunReport, SKIPPED};
 use crate::locale::Message;
+use crate::postgres::os_user;
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -31,7 +32,7 @@ enum Act {
         /// Which.
         #[arg(value_parser = PossibleValuesParser::new(jobs::JOBS.iter().map(|job| job.name)))]
         name: String,
-        /// As if it were that day, after the hour of sending.
+        /// As if it were that day, after the hour of sending. What is due by then is really done: mails leave, renewals are booked.
         #[arg(long, value_name = "DATE", value_parser = dates::parse_date)]
         as_of: Option<NaiveDate>,
     },
@@ -48,12 +49,11 @@ pub(super) async fn run(config: &Config, console: &Console, arguments: Arguments
 }
 
 async fn list(app: &App) -> Result<Report> {
-    let mut read = app.read(&Actor::command_line(&config::os_user())).await?;
+    let mut read = app.read(&Actor::command_line(&os_user())).await?;
     let zone = read.organisation().zone;
     let (mut listed, mut lines) = (Vec::new(), Vec::new());
     for job in jobs::JOBS {
-        let filter = RunFilter { job: Some(job.name.to_owned()), ..RunFilter::default() };
-        let last = jobs::list(&mut read, &filter, 1).await?.pop();
+        let last = jobs::last(read.connection(), job.name).await?;
         lines.push(
             Message::new("cli-job")
                 .with("name", job.name)
@@ -76,7 +76,13 @@ fn last_words(last: Option<&JobRun>, zone: Zone) -> Message {
         None => report_words(&run.report),
     };
     Message::new("cli-job-last")
-        .with("at", run.started_at.with_timezone(&zone.0).to_rfc3339_opts(SecondsFormat::Secs, false))
+        .with(
+            "at",
+            run.finished_at
+                .unwrap_or(run.started_at)
+                .with_timezone(&zone.0)
+                .to_rfc3339_opts(SecondsFormat::Secs, false),
+        )
         .with("result", result)
 }
 

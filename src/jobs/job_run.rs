@@ -35,7 +35,8 @@ pub struct JobRun {
     pub runs: i32,
 }
 
-/// Records a run. An idle one that is like another of the same hour only raises that one's count.
+/// Records a run. An idle one that is like the one before it, in the same hour, only raises that one's count: the newest row
+/// always tells how the last run ended.
 pub(super) async fn add(run: &Run, job: &str, started_at: DateTime<Utc>, result: &Result<RunReport>) -> Result<()> {
     let mut tx = run.app.machine(&run.actor).await?;
     let (report, error) = match result {
@@ -49,9 +50,9 @@ pub(super) async fn add(run: &Run, job: &str, started_at: DateTime<Utc>, result:
         && run.as_of.is_none()
         && sqlx::query!(
             "update job_run set runs = runs + 1, finished_at = $3, checked = $4, worker = $5
-             where id = (select max(id) from job_run
-                         where job = $1 and started_at >= $2 and as_of is null and matched = $6 and done = 0 and failed = 0
-                           and skipped = $7 and error is not distinct from $8)",
+             where id = (select max(id) from job_run where job = $1)
+               and started_at >= $2 and as_of is null and matched = $6 and done = 0 and failed = 0
+               and skipped = $7 and error is not distinct from $8",
             job,
             hour,
             now,
@@ -162,12 +163,19 @@ pub async fn list(read: &mut Read, filter: &RunFilter, limit: i64) -> Result<Vec
     Ok(rows.into_iter().map(|row| job_run!(row)).collect())
 }
 
-/// The last run of a job, however it ended.
+/// The last run of a job at its own time: what a person ran for another day says nothing about the schedule.
 pub async fn last(connection: &mut PgConnection, job: &str) -> Result<Option<JobRun>> {
+    let row = select_run!("where job = $1 and as_of is null order by id desc limit 1", job);
+    Ok(row.fetch_optional(connection).await?.map(|row| job_run!(row)))
+}
+
+/// The last run of a job that ended well.
+pub async fn last_good(connection: &mut PgConnection, job: &str) -> Result<Option<JobRun>> {
     // A row of idle runs keeps the time of the first, so the last to begin is not always the last to end.
     let row = select_run!(
-        "where id in (select id from job_run where job = $1 order by started_at desc limit 5)
-         order by finished_at desc nulls last, id desc limit 1",
+        "where id in (select id from job_run where job = $1 and as_of is null and error is null and finished_at is not null
+                      order by started_at desc limit 5)
+         order by finished_at desc, id desc limit 1",
         job
     )
     .fetch_optional(connection)

@@ -13,7 +13,7 @@ use crate::actor::Actor;
 use crate::app::App;
 use crate::deadlines::delivery;
 use crate::error::Result;
-use crate::jobs::{self, RunFilter};
+use crate::jobs;
 use crate::web::routes::{Needs, Routes};
 
 /// Whoever asks has a time limit of its own, often of a few seconds.
@@ -52,15 +52,14 @@ async fn state(app: &App) -> Result<Value> {
     let late = delivery::late(&mut read).await?;
     let (mut listed, mut all_well) = (Vec::new(), late.count == 0);
     for job in jobs::JOBS {
-        let filter = RunFilter { job: Some(job.name.to_owned()), ..RunFilter::default() };
-        let newest = jobs::list(&mut read, &filter, 1).await?.pop();
-        let good_at = jobs::last(read.connection(), job.name).await?.and_then(|run| run.finished_at);
+        let newest = jobs::last(read.connection(), job.name).await?;
+        let good_at = jobs::last_good(read.connection(), job.name).await?.and_then(|run| run.finished_at);
         let failed = newest.as_ref().is_some_and(|run| run.error.is_some());
         let silent =
             good_at.is_some_and(|at| (read.now() - at).to_std().is_ok_and(|since| since > 3 * job.every + SILENCE));
         all_well &= !failed && !silent;
         listed.push(json!({
-            "name": job.name, "last_run_at": newest.map(|run| run.started_at), "last_good_at": good_at,
+            "name": job.name, "last_run_at": newest.and_then(|run| run.finished_at), "last_good_at": good_at,
             "well": !failed && !silent,
         }));
     }

@@ -244,7 +244,7 @@ pub(super) struct State {
 
 /// A run of the reminder job.
 pub(super) struct Run {
-    /// When it began.
+    /// When it ended.
     pub at: DateTime<Utc>,
     /// Deadlines looked at.
     pub checked: i64,
@@ -260,9 +260,9 @@ pub(super) struct Run {
 pub(super) async fn state(read: &mut Read) -> Result<State> {
     let row = sqlx::query!(
         r#"select exists (select 1 from environment) as "environments!", exists (select 1 from spend_month) as "spend!",
-                  run.started_at as "at?", run.checked as "checked?", run.done as "sent?", run.failed as "failed?", run.error
+                  run.finished_at as "at?", run.checked as "checked?", run.done as "sent?", run.failed as "failed?", run.error
            from (values (1)) one (row)
-           left join lateral (select * from job_run where job = 'reminders' order by started_at desc limit 1) run on true"#,
+           left join lateral (select * from job_run where job = 'reminders' and as_of is null order by id desc limit 1) run on true"#,
     )
     .fetch_one(read.connection())
     .await?;

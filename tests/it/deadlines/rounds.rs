@@ -39,6 +39,39 @@ async fn three_instances_send_exactly_one_mail_each() {
     assert_eq!(keys, 100);
 }
 
+// Silence and failure are told by `/healthz`: the last run counts, not one that was folded into an earlier row of the hour.
+#[tokio::test]
+async fn health_tells_how_the_last_run_ended() {
+    let app = TestApp::new().await;
+    let browser = app.browser();
+    let reminders = jobs::find("reminders").unwrap();
+    let run = async |breaks: bool| {
+        let name = |from: &str, to: &str| format!("alter table {from} rename to {to}");
+        if breaks {
+            sql(&app, &name("reminder", "mislaid")).await;
+        }
+        app.app.clock.advance(chrono::TimeDelta::minutes(1));
+        assert_eq!(jobs::run(&app.app, reminders, None).await.is_err(), breaks);
+        if breaks {
+            sql(&app, &name("mislaid", "reminder")).await;
+        }
+        let told: serde_json::Value = serde_json::from_slice(&browser.get("/healthz").await.bytes).unwrap();
+        let jobs = told["jobs"].as_array().unwrap();
+        let told = jobs.iter().find(|job| job["name"] == "reminders").unwrap();
+        (told["well"].as_bool().unwrap(), told["last_good_at"].as_str().map(str::to_owned))
+    };
+    assert!(run(false).await.0);
+    assert!(!run(true).await.0);
+    assert!(run(false).await.0, "it ran well again");
+    app.open_environment("甲", "2025-04-01", Some("2026-03-31")).await;
+    let (well, good_at) = run(false).await;
+    assert!(well, "it sent something");
+    for _ in 0..3 {
+        let (well, still) = run(true).await;
+        assert_eq!((well, &still), (false, &good_at), "a failure is not the last good run");
+    }
+}
+
 // check C20: what cannot be said of one environment costs the others nothing.
 #[tokio::test]
 async fn one_row_that_cannot_be_told_does_not_stop_the_rest() {
@@ -103,7 +136,7 @@ async fn every_run_leaves_its_numbers() {
         [("sweep", None, 0, 0), ("reminders", Some("2026-03-24".to_owned()), 2, 2), ("reminders", None, 2, 2)]
     );
     assert!(runs.iter().all(|run| run.error.is_none() && run.finished_at.is_some()));
-    let last = jobs::last(read.connection(), "reminders").await.unwrap().unwrap();
+    let last = jobs::last_good(read.connection(), "reminders").await.unwrap().unwrap();
     assert_eq!(last.report.checked, 1);
 }
 
