@@ -154,7 +154,7 @@ pub const STATEMENT_TIME: Duration = Duration::from_secs(5);
 /// Waiting for a row that somebody else is changing.
 pub const LOCK_TIME: Duration = Duration::from_secs(2);
 /// A transaction that does nothing.
-pub const IDLE_IN_TRANSACTION_TIME: Duration = Duration::from_secs(10);
+pub const IDLE_IN_TRANSACTION_TIME: Duration = Duration::from_mins(1);
 
 // ---- what is kept how long (`docs/model.md` 8) ---------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{ConnectOptions as _, Connection as _, Executor as _, PgConnection, PgPool};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, PgConnection, PgPool};
 
 use crate::error::{Error, Result};
 use crate::limits;
@@ -116,13 +116,15 @@ pub async fn pool(options: &PgConnectOptions, connections: u32) -> Result<PgPool
         .idle_timeout(Duration::from_mins(10))
         .after_connect(|connection, _| {
             Box::pin(async move {
-                connection
-                    .execute(
-                        // Compiling a query that reads 50 rows of many partitions takes longer than the query.
-                        "set role rentroll_app; set statement_timeout = '5s'; set lock_timeout = '2s';
-                         set idle_in_transaction_session_timeout = '60s'; set timezone = 'UTC'; set jit = off",
-                    )
-                    .await?;
+                // Compiling a query that reads 50 rows of many partitions takes longer than the query.
+                let settings = format!(
+                    "set role rentroll_app; set statement_timeout = {}; set lock_timeout = {};
+                     set idle_in_transaction_session_timeout = {}; set timezone = 'UTC'; set jit = off",
+                    limits::STATEMENT_TIME.as_millis(),
+                    limits::LOCK_TIME.as_millis(),
+                    limits::IDLE_IN_TRANSACTION_TIME.as_millis(),
+                );
+                connection.execute(AssertSqlSafe(settings)).await?;
                 Ok(())
             })
         })

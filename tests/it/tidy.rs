@@ -4,6 +4,7 @@
 
 mod contexts;
 mod history;
+mod limits;
 mod locales;
 mod rust;
 mod sql;
