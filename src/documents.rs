@@ -8,6 +8,8 @@
 //!
 //! Bytes are hashed again as they are read: damage in the store breaks the download instead of passing for the document.
 
+mod bucket;
+
 use std::fmt;
 use std::path::Path;
 use std::pin::Pin;
@@ -19,12 +21,12 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use futures_util::stream::{self, BoxStream};
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
 use object_store::prefix::PrefixStore;
 use object_store::{
-    Error as StoreError, ObjectStore, ObjectStoreExt as _, PutMode, PutPayload, RetryConfig, WriteMultipart,
+    Certificate, Error as StoreError, ObjectStore, ObjectStoreExt as _, PutMode, PutPayload, RetryConfig,
+    WriteMultipart,
 };
 use sha2::{Digest as _, Sha256};
 use url::Url;
@@ -76,11 +78,11 @@ impl Documents {
     ///
     /// # Errors
     /// What is wrong with the address, the variables or the folder.
-    pub fn open(url: Option<&str>, data_dir: &Path) -> Result<Self, Message> {
+    pub fn open(url: Option<&str>, data_dir: &Path, extra_ca: Option<&Path>) -> Result<Self, Message> {
         // A variable that is not UTF-8 is none of ours.
         let variables = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
         match url {
-            Some(url) => Self::in_bucket(url, variables),
+            Some(url) => Self::in_bucket(url, variables, &bucket::authorities(extra_ca)?),
             None => Self::in_folder(&data_dir.join("documents")),
         }
     }
@@ -95,7 +97,11 @@ impl Documents {
         Ok(Self { store: Arc::new(store.with_fsync(true)), place: place.into(), folder: Some(folder.into()) })
     }
 
-    fn in_bucket(url: &str, variables: impl Iterator<Item = (String, String)>) -> Result<Self, Message> {
+    fn in_bucket(
+        url: &str,
+        variables: impl Iterator<Item = (String, String)>,
+        authorities: &[Certificate],
+    ) -> Result<Self, Message> {
         let unusable = || Message::new("documents-url").with("value", without_password(url));
         let address = Url::parse(url).map_err(|_| unusable())?;
         let bucket = address.host_str().filter(|host| !host.is_empty()).ok_or_else(unusable)?;
@@ -110,9 +116,9 @@ impl Documents {
         let prefix = Key::from_url_path(address.path()).map_err(|_| unusable())?;
         let retry = RetryConfig { max_retries: RETRIES, retry_timeout: RETRY_FOR, ..RetryConfig::default() };
         let store =
-            bucket_settings(variables)?.with_bucket_name(bucket).with_retry(retry).build().map_err(|error| {
-                Message::new("documents-bucket").with("bucket", url).with("reason", error.to_string())
-            })?;
+            bucket::settings(variables, authorities)?.with_bucket_name(bucket).with_retry(retry).build().map_err(
+                |error| Message::new("documents-bucket").with("bucket", url).with("reason", error.to_string()),
+            )?;
         Ok(Self { store: Arc::new(PrefixStore::new(store, prefix)), place: url.into(), folder: None })
     }
 
@@ -411,30 +417,6 @@ fn key(sha256: &[u8; 32]) -> Key {
     Key::from_iter(["sha256", folder, rest])
 }
 
-/// The store's settings from `AWS_*`. `NAME_FILE` holds the value of `NAME`, unless it is a variable of its own.
-fn bucket_settings(variables: impl Iterator<Item = (String, String)>) -> Result<AmazonS3Builder, Message> {
-    let known = |name: &str| name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>().ok();
-    let mut settings = AmazonS3Builder::new();
-    for (name, value) in variables.filter(|(name, value)| name.starts_with("AWS_") && !value.is_empty()) {
-        if let Some(key) = known(&name) {
-            // An operator who writes http:// means it.
-            if name.starts_with("AWS_ENDPOINT") && value.starts_with("http://") {
-                settings = settings.with_allow_http(true);
-            }
-            settings = settings.with_config(key, value);
-        } else if let Some(key) = name.strip_suffix("_FILE").and_then(known) {
-            let secret = std::fs::read_to_string(&value).map_err(|error| {
-                Message::new("documents-variable-file")
-                    .with("name", name.as_str())
-                    .with("file", value.as_str())
-                    .with("reason", error.to_string())
-            })?;
-            settings = settings.with_config(key, secret.trim());
-        }
-    }
-    Ok(settings)
-}
-
 /// Removes the files that were last written before this. The store's own list passes over files that are not finished.
 fn remove_older(folder: &Path, before: DateTime<Utc>) -> std::io::Result<u64> {
     let Some(files) = if_there(folder.read_dir())? else { return Ok(0) };
@@ -497,7 +479,7 @@ mod tests {
 
     fn in_temporary_folder() -> (Documents, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
-        (Documents::open(None, folder.path()).unwrap(), folder)
+        (Documents::open(None, folder.path(), None).unwrap(), folder)
     }
 
     /// Every file below the folder, with its path from there.
@@ -635,38 +617,13 @@ mod tests {
         for url in
             ["", "contracts", "https://bucket/x", "s3://", "s3:///x", "s3://k:secret@bucket/x", "s3://bucket?x=1"]
         {
-            let message = Documents::open(Some(url), folder.path()).unwrap_err();
+            let message = Documents::open(Some(url), folder.path(), None).unwrap_err();
             assert_eq!(message.key, "documents-url", "{url}");
             assert!(!Locale::En.say(&message).contains("secret"));
         }
         std::fs::write(folder.path().join("file"), "").unwrap();
-        let message = Documents::open(None, &folder.path().join("file")).unwrap_err();
+        let message = Documents::open(None, &folder.path().join("file"), None).unwrap_err();
         assert_eq!(message.key, "documents-folder");
-    }
-
-    #[test]
-    fn a_secret_may_stand_in_a_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("secret");
-        std::fs::write(&file, "from the file\n").unwrap();
-        let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let settings = bucket_settings(
-            [
-                variable("AWS_SECRET_ACCESS_KEY_FILE", file.to_str().unwrap()),
-                variable("AWS_CONFIG_FILE", "/nowhere"),
-                variable("AWS_REGION", "cn-north-1"),
-                variable("PATH", "/bin"),
-            ]
-            .into_iter(),
-        )
-        .unwrap();
-        let value = |key: &str| settings.get_config_value(&key.parse().unwrap());
-        assert_eq!(value("aws_secret_access_key").as_deref(), Some("from the file"));
-        assert_eq!(value("aws_region").as_deref(), Some("cn-north-1"));
-
-        let missing = variable("AWS_ACCESS_KEY_ID_FILE", "/nowhere/key");
-        let message = bucket_settings([missing].into_iter()).unwrap_err();
-        assert!(Locale::En.say(&message).starts_with("AWS_ACCESS_KEY_ID_FILE names /nowhere/key"), "{message}");
     }
 
     /// A stand-in for S3 where the Python package `moto` is installed.
@@ -715,7 +672,7 @@ mod tests {
                 .into_iter()
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
         };
-        let documents = Documents::in_bucket("s3://contracts/of/rentroll", variables()).unwrap();
+        let documents = Documents::in_bucket("s3://contracts/of/rentroll", variables(), &[]).unwrap();
         documents.check().await.unwrap();
 
         let small = documents.put_bytes(Bytes::from_static(b"abc"), NO_LIMIT).await.unwrap();
@@ -726,7 +683,7 @@ mod tests {
         assert!(read(&documents, &stored.sha256).await.unwrap() == large().concat());
         assert!(documents.put(pieces(large()), 11_000_000).await.is_err());
 
-        let bucket = Documents::in_bucket("s3://contracts", variables()).unwrap();
+        let bucket = Documents::in_bucket("s3://contracts", variables(), &[]).unwrap();
         let mut keys: Vec<_> =
             bucket.store.list(None).map_ok(|found| found.location.to_string()).try_collect().await.unwrap();
         keys.sort();
@@ -741,7 +698,7 @@ mod tests {
         assert!(documents.store.head(&left).await.is_err());
         assert!(read(&documents, &stored.sha256).await.is_ok(), "a document is never swept");
 
-        let nowhere = Documents::in_bucket("s3://missing", variables()).unwrap();
+        let nowhere = Documents::in_bucket("s3://missing", variables(), &[]).unwrap();
         let Err(Error::Unavailable(away)) = nowhere.check().await else { panic!("must fail") };
         assert_eq!(away.to_string(), "cannot write documents in s3://missing");
     }

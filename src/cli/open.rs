@@ -202,5 +202,5 @@ fn waiting_sender(config: &Config) -> Mailbox {
 
 /// Where documents are kept.
 pub(super) fn documents(config: &Config) -> Result<Documents, Message> {
-    Documents::open(config.documents_url.as_deref(), &config.data_dir()?)
+    Documents::open(config.documents_url.as_deref(), &config.data_dir()?, config.extra_ca_file.as_deref())
 }
