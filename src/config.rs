@@ -182,17 +182,14 @@ fn or_file(value: Option<&Secret>, file: Option<&PathBuf>, name: &'static str) -
 
 /// Whether this process runs as root.
 pub fn is_root() -> bool {
-    // The owner of our own process directory, without a system call of our own.
-    use std::os::unix::fs::MetadataExt as _;
-    std::fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0)
+    uid() == Some(0)
 }
 
-/// The operating system's name of the user, for the history.
-pub fn os_user() -> String {
-    if is_root() {
-        return "root".into();
-    }
-    ["LOGNAME", "USER"].iter().find_map(|name| std::env::var(name).ok()).unwrap_or_else(|| "unknown".into())
+/// The user as whom this process runs, by number.
+pub fn uid() -> Option<u32> {
+    // The owner of our own process directory, without a system call of our own.
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata("/proc/self").ok().map(|me| me.uid())
 }
 
 #[cfg(test)]

@@ -17,13 +17,14 @@ use crate::access::people::{self, PeopleFilter, PersonRow};
 use crate::actor::Actor;
 use crate::app::App;
 use crate::catalog::{contact, contract, price, provider, tier};
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::deadlines::reminder;
 use crate::environments::{roll, term_row};
 use crate::error::{Error, Result};
 use crate::ledger::filter::{Chosen, SpendFilter};
 use crate::ledger::{output, spend_list};
 use crate::locale::Message;
+use crate::postgres::os_user;
 use crate::table::{CopyRows, Format, Table};
 use crate::tx::Read;
 use crate::web::export::{self, Export};
@@ -99,7 +100,7 @@ pub(super) async fn run(config: &Config, console: &Console, arguments: Arguments
 }
 
 async fn write(app: &App, console: &Console, arguments: &Arguments, format: Format) -> Result<Report, Refused> {
-    let actor = Actor::command_line(&config::os_user());
+    let actor = Actor::command_line(&os_user());
     let rows = Arc::new(AtomicU64::new(0));
     let request = Request { app, actor: &actor, format, filter: &arguments.filter, rows: rows.clone() };
     let export = request.begin(arguments.list).await?;

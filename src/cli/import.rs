@@ -11,13 +11,14 @@ use super::open::{Opened, Purpose};
 use super::progress::Progress;
 use crate::actor::{Actor, Source};
 use crate::app::App;
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::environments::import as environments;
 use crate::error::Error;
 use crate::ledger::bill_import::{self, BillFile};
 use crate::ledger::exchange_rate_import;
 use crate::limits;
 use crate::locale::Message;
+use crate::postgres::os_user;
 use crate::row_error::RowError;
 
 /// What was typed.
@@ -95,7 +96,7 @@ pub(super) async fn run(config: &Config, console: &Console, arguments: Arguments
 }
 
 fn actor() -> Actor {
-    Actor::command_line(&config::os_user()).through(Source::Import)
+    Actor::command_line(&os_user()).through(Source::Import)
 }
 
 /// A file that is read at once.

@@ -16,11 +16,12 @@ use super::open::{Opened, Purpose};
 use crate::access::one_time_link;
 use crate::actor::Actor;
 use crate::app::{self, App};
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::jobs;
 use crate::limits;
 use crate::locale::Message;
+use crate::postgres::os_user;
 use crate::web::server;
 
 /// For the requests that run at the end; the rest of the ten seconds is for the jobs, the connections and the database.
@@ -104,7 +105,7 @@ async fn listen(config: &Config, app: &App, console: &Console) -> Result<TcpList
 
 /// A link with which the first administrator is made, while there is none. Localhost by its name, as cookies need it.
 async fn set_up_link(config: &Config, app: &App, port: u16) -> Result<Option<String>> {
-    let mut tx = app.machine(&Actor::command_line(&config::os_user())).await?;
+    let mut tx = app.machine(&Actor::command_line(&os_user())).await?;
     let token = one_time_link::issue_set_up(&mut tx).await?;
     tx.commit().await?;
     Ok(token.map(|token| link_to(config, app, port, &format!("/set-up/{}", token.reveal()))))

@@ -11,10 +11,11 @@ use super::serve::link_to;
 use crate::access::invitation;
 use crate::actor::{Actor, Role};
 use crate::app::App;
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::locale::{Locale, Message};
 use crate::mail::Outcome;
+use crate::postgres::os_user;
 use crate::text::{Email, Name};
 
 /// What was typed.
@@ -69,7 +70,7 @@ fn password() -> Result<String> {
 }
 
 async fn make(config: &Config, app: &App, add: Add, password: Option<String>) -> Result<Report> {
-    let actor = Actor::command_line(&config::os_user());
+    let actor = Actor::command_line(&os_user());
     let (email, name) = (add.email.as_str(), add.name.as_str());
     let added = invitation::add_user(app, &actor, email, name, add.role, add.locale, password).await?;
     let link = added.link.as_ref().map(|path| link_to(config, app, config.listen.port(), path));

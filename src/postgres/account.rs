@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::server_error::ServerError;
+use crate::config;
 
 /// A user of the operating system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +66,11 @@ impl Accounts {
             _ => Ok(None),
         }
     }
+}
+
+/// The operating system's name of the user as whom this program runs, for the history: what a variable says, anybody can type.
+pub fn os_user() -> String {
+    config::uid().map_or_else(|| "unknown".into(), |uid| Accounts::read().name_of(uid))
 }
 
 /// A command that runs as the account: in a folder it can enter, and without this program's environment, which holds

@@ -11,3 +11,5 @@ pub mod self_check;
 pub mod server;
 mod server_error;
 pub mod tables;
+
+pub use account::os_user;
