@@ -3,7 +3,7 @@ error-mail-address = "{ $value }" is not an e-mail address. Write name@example.c
 
 mail-url-scheme = RENTROLL_SMTP_URL must begin with smtp://, smtp+starttls:// or smtps://, for example smtps://user:password@mail.example.com:465.
 mail-url-host = RENTROLL_SMTP_URL: "{ $value }" is not the name or address of a server. Expected: smtps://user:password@mail.example.com:465.
-mail-url-port = RENTROLL_SMTP_URL: "{ $value }" is not a port. Write a number from 1 to 65535, or leave it out.
+mail-url-port = RENTROLL_SMTP_URL: what stands after the last colon is not a port. Write host:port with a number from 1 to 65535, or leave the port out; a user and a password end with @.
 mail-url-credentials = RENTROLL_SMTP_URL: before the @ both are needed, user:password, or neither.
 mail-url-percent = RENTROLL_SMTP_URL: in user and password, write a percent sign as %25; %40 and the like stand for other characters.
 mail-url-extra = RENTROLL_SMTP_URL ends after the port. The kind of encryption is chosen by smtp://, smtp+starttls:// or smtps://.

@@ -3,7 +3,7 @@ error-mail-address = “{ $value }”不是邮箱地址。请写成 name@example
 
 mail-url-scheme = RENTROLL_SMTP_URL 要以 smtp://、smtp+starttls:// 或 smtps:// 开头，例如 smtps://user:password@mail.example.com:465。
 mail-url-host = RENTROLL_SMTP_URL：“{ $value }”不是服务器的名字或地址。应写成 smtps://user:password@mail.example.com:465。
-mail-url-port = RENTROLL_SMTP_URL：“{ $value }”不是端口。请写 1 到 65535 的数字，或者不写。
+mail-url-port = RENTROLL_SMTP_URL：最后一个冒号后面不是端口。写成“主机:端口”，端口是 1 到 65535 的数字，或者不写端口；用户名和密码后面要有 @。
 mail-url-credentials = RENTROLL_SMTP_URL：@ 前面的用户名和密码要么都写（user:password），要么都不写。
 mail-url-percent = RENTROLL_SMTP_URL：用户名和密码里的百分号要写成 %25；%40 这类写法代表其他字符。
 mail-url-extra = RENTROLL_SMTP_URL 写到端口为止。加密方式由 smtp://、smtp+starttls:// 或 smtps:// 决定。

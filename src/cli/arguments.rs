@@ -95,10 +95,6 @@ fn explain(error: clap::Error, args: &[Arg], arguments: &[OsString], command: &m
         let message = format!("{} {}", words(&error), subcommands(command, arguments));
         return Wrong::typed(command.error(error.kind(), message));
     }
-    if error.kind() == ErrorKind::MissingRequiredArgument {
-        // No variable stands for what must be typed. Asked once more without any, clap shows the usage without those that are set.
-        return Wrong::typed(declared(|_| true).try_get_matches_from(arguments).err().unwrap_or(error));
-    }
     let concerned = concerned(&error);
     let unreadable = error.kind() == ErrorKind::InvalidUtf8;
     let mut variables: Vec<String> = args
@@ -117,7 +113,9 @@ fn explain(error: clap::Error, args: &[Arg], arguments: &[OsString], command: &m
         .collect();
     variables.dedup();
     if variables.is_empty() {
-        return Wrong::typed(error);
+        // No variable has to do with it. Asked once more without any, clap shows the usage without those that are set.
+        let alone = declared(|_| true).try_get_matches_from(arguments).err();
+        return Wrong::typed(alone.filter(|alone| alone.kind() == error.kind()).unwrap_or(error));
     }
     let message = format!("the variable {} cannot be used: {}", variables.join(" or "), words(&error));
     Wrong { error: command.error(error.kind(), message), variables }

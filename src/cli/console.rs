@@ -164,8 +164,22 @@ fn message(error: &Error) -> Message {
     };
     match cause.downcast_ref::<Message>() {
         Some(message) => message.clone(),
-        None => Message::new("cli-cause").with("what", Message::new(key)).with("cause", format!("{cause:#}")),
+        None => Message::new("cli-cause").with("what", Message::new(key)).with("cause", chain(cause)),
     }
+}
+
+/// The causes from the outermost on. Some say those below them too, and these are not said twice.
+fn chain(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |mut said, cause| {
+        let cause = cause.to_string();
+        if !said.contains(&cause) {
+            if !said.is_empty() {
+                said.push_str(": ");
+            }
+            said.push_str(&cause);
+        }
+        said
+    })
 }
 
 /// Writes an object and a line break. A reader who has gone is no fault of ours.
@@ -180,4 +194,16 @@ fn print(bytes: &[u8]) {
 
 fn write_error(words: &str) {
     let _ = writeln!(io::stderr().lock(), "{words}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let cause =
+            anyhow::anyhow!("canceled at line 7").context("the database: canceled at line 7").context("cannot import");
+        assert_eq!(chain(&cause), "cannot import: the database: canceled at line 7");
+    }
 }

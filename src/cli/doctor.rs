@@ -50,7 +50,7 @@ pub(super) async fn run(config: &Config, console: &Console, unusable: &[Message]
     }
     database(config, console, &mut checks).await;
     checks.push(mail(config).await);
-    checks.push(public_url(config));
+    checks.extend(public_url(config));
     checks.push(documents(config).await);
     let data_dir = config.data_dir()?;
     checks.push(keys(&data_dir));
@@ -156,12 +156,14 @@ async fn mail(config: &Config) -> Check {
 }
 
 /// The address that people type.
-fn public_url(config: &Config) -> Check {
+fn public_url(config: &Config) -> Vec<Check> {
     let well = match &config.public_url {
         Some(url) => Message::new("cli-doctor-public-url").with("url", url.as_str()),
         None => Message::new("cli-doctor-no-public-url"),
     };
-    Check::of("public_url", serve::address_warnings(config).into_iter().next(), well)
+    let ill: Vec<Check> =
+        serve::address_warnings(config).into_iter().map(|message| Check::ill("public_url", message)).collect();
+    if ill.is_empty() { vec![Check::well("public_url", well)] } else { ill }
 }
 
 async fn documents(config: &Config) -> Check {

@@ -132,7 +132,8 @@ impl FromStr for SmtpConfig {
                 .parse()
                 .ok()
                 .filter(|port| *port != 0)
-                .ok_or_else(|| Message::new("mail-url-port").with("value", port))?,
+                // Not said again: with the host left out, it is the password.
+                .ok_or_else(|| Message::new("mail-url-port"))?,
         };
         let host = Host::parse(host).map_err(|_| Message::new("mail-url-host").with("value", host))?;
         let config = Self { mode, host, port, credentials };
@@ -339,6 +340,8 @@ mod tests {
             ("smtp://gpu:verysecret@a b", "mail-url-host"),
             ("smtp://gpu:verysecret@mail.example.com:0", "mail-url-port"),
             ("smtp://gpu:verysecret@mail.example.com:smtp", "mail-url-port"),
+            // The host is left out: what looks like its port is the password.
+            ("smtps://gpu:verysecret", "mail-url-port"),
             ("smtp://gpu@mail.example.com", "mail-url-credentials"),
             ("smtp://:verysecret@mail.example.com", "mail-url-credentials"),
             ("smtp://gpu:very%00secret@mail.example.com", "mail-url-credentials"),

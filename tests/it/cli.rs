@@ -851,6 +851,12 @@ async fn doctor_looks_at_every_variable_also_at_those_that_nothing_needs() {
         let messages = told(&place, &[nowhere, (name, value)]).await;
         assert!(messages.len() == 1 && messages[0].contains(name), "{name}={value}: {messages:?}");
     }
+    // Everything that an address lacks, not only the first.
+    let mut command = place.command(&["doctor", "--json"]);
+    command.env("DATABASE_URL", nowhere.1).env("RENTROLL_LISTEN", "0.0.0.0:8080");
+    command.env("RENTROLL_SMTP_URL", "smtp://127.0.0.1:1").env("RENTROLL_MAIL_FROM", "ledger@rentroll.example");
+    let checks = ran(command).await.json()["checks"].as_array().unwrap().clone();
+    assert_eq!(checks.iter().filter(|check| check["name"] == "public_url" && check["ok"] == false).count(), 2);
     // Names that nobody knows, with the one that was meant.
     let messages = told(&place, &[nowhere, ("RENTROLL_SMPT_URL", "smtp://x"), ("RENTROLL_SKY_COLOUR", "blue")]).await;
     assert_eq!(messages.len(), 2, "{messages:?}");
