@@ -146,8 +146,9 @@ impl From<sqlx::Error> for Error {
                     Self::Unavailable(cause.into())
                 }
                 Some("25006" | "58030") => Self::Unavailable(cause.into()),
-                // text that PostgreSQL cannot store, a number beyond its type
+                // text that PostgreSQL cannot store, a day or a number beyond its type
                 Some("22021" | "22P05") => Self::invalid("", Message::new("error-text-unstorable")),
+                Some("22008") => Self::invalid("", Message::new("error-date-unstorable")),
                 Some("22003") => Self::invalid("", Message::new("error-number-too-large")),
                 _ => Self::Internal(cause.into()),
             },

@@ -2,6 +2,7 @@
 error-locale = "{ $value }" is not a language of Rentroll; write zh-CN or en.
 error-text-unstorable = This contains a character that cannot be stored.
 error-number-too-large = This number is larger than can be stored.
+error-date-unstorable = A day here is too far away; write one between 1990 and 2199.
 error-role = "{ $value }" is not a role; write administrator, auditor or member.
 error-forbidden = You may not do this here. An administrator or the project's manager can grant it.
 error-forbidden-title = Not allowed

@@ -2,6 +2,7 @@
 error-locale = 没有“{ $value }”这种语言，要写 zh-CN 或 en。
 error-text-unstorable = 里面有无法保存的字符。
 error-number-too-large = 这个数太大，无法保存。
+error-date-unstorable = 有一个日期太远了，要写 1990 年到 2199 年之间的。
 error-role = 没有“{ $value }”这种角色，要写 administrator、auditor 或 member。
 error-forbidden = 你没有这项权限，可找管理员或项目经理开通。
 error-forbidden-title = 没有权限

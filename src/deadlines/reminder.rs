@@ -9,6 +9,7 @@ use futures_util::{Stream, stream};
 use serde::Deserialize;
 
 use super::plan::{self, told_until};
+use crate::dates::parse_date;
 use crate::deadline::Kind;
 use crate::error::{Error, Result};
 use crate::filter::one_of;
@@ -282,7 +283,7 @@ pub static TABLE: Table<ReminderRow> = Table {
 pub(super) fn parse_cursor(cursor: &str) -> Result<(NaiveDate, i64)> {
     let refuse = || Error::invalid("after", Message::new("error-cursor"));
     let (day, id) = cursor.split_once(':').ok_or_else(refuse)?;
-    Ok((day.parse().map_err(|_| refuse())?, id.parse().map_err(|_| refuse())?))
+    Ok((parse_date(day).map_err(|_| refuse())?, id.parse().map_err(|_| refuse())?))
 }
 
 /// The reminders that match, the earliest due first, at most `limit`; the next chunk begins after `filter.after`.

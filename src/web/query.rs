@@ -7,6 +7,7 @@ use axum::http::request::Parts;
 use serde::de::value::MapDeserializer;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Expected, IntoDeserializer, Visitor};
 
+use crate::dates::parse_date;
 use crate::error::Error;
 use crate::filter::unknown_word;
 use crate::locale::Message;
@@ -35,6 +36,10 @@ pub fn from_pairs<T: DeserializeOwned>(pairs: Vec<(String, String)>) -> Result<T
         if filled[..i].iter().any(|(earlier, _)| earlier == name) {
             return Err(Error::invalid(name.clone(), Message::new("error-repeated-parameter").with("name", name)));
         }
+    }
+    let known = keys::<T>();
+    if let Some((name, _)) = filled.iter().find(|(name, _)| !known.is_empty() && !known.contains(&name.as_str())) {
+        return Err(Refusal::Name { name: name.clone(), known }.said());
     }
     let parameters = filled.iter().map(|(name, value)| (name.as_str(), Parameter { name, value }));
     T::deserialize(MapDeserializer::new(parameters)).map_err(Refusal::said)
@@ -178,6 +183,11 @@ impl<'de> Deserializer<'de> for Parameter<'de> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
         let wanted = Kind::of(&visitor);
+        if wanted == Kind::Day {
+            // As forms read days: also with slashes, and none that the database could not hold.
+            let day = parse_date(self.value).map_err(|_| Refusal::custom("no day").wanting(Kind::Day).at(self))?;
+            return visitor.visit_string(day.to_string());
+        }
         visitor.visit_borrowed_str::<Refusal>(self.value).map_err(|refusal| refusal.wanting(wanted).at(self))
     }
 
