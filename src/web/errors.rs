@@ -17,6 +17,9 @@ use crate::web::routes;
 use crate::web::session::Visitor;
 use crate::web::shell::Shell;
 
+/// Words and numbers of addresses are shorter than tokens.
+const LONGEST_WORD: usize = 36;
+
 /// The error of an answer, until the layer renders it.
 #[derive(Clone)]
 struct Failure(Arc<Error>);
@@ -151,13 +154,21 @@ pub async fn carry_visitor(request: Request, next: Next) -> Response {
     response
 }
 
-/// Logs what is ours to mend, once, with the whole chain.
+/// Logs what is ours to mend, once, with the whole chain. The token of a one-time link stays out: whoever reads the log could
+/// use it.
 fn log(error: &Error, visitor: &Visitor, path: &str) {
+    let path = without_tokens(path);
     match error {
         Error::Internal(cause) => tracing::error!(request = %visitor.request_id, path, "request failed: {cause:#}"),
         Error::Unavailable(cause) => tracing::warn!(request = %visitor.request_id, path, "not available: {cause:#}"),
         _ => {}
     }
+}
+
+/// The path with a mark in place of each part that is too long for a word or a number.
+fn without_tokens(path: &str) -> String {
+    let shown = |part: &str| if part.len() > LONGEST_WORD { "…".to_owned() } else { part.to_owned() };
+    path.split('/').map(shown).collect::<Vec<_>>().join("/")
 }
 
 /// A title, and what is wrong in detail.

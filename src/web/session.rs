@@ -75,14 +75,19 @@ pub async fn identify(State(app): State<App>, request: Request, next: Next) -> R
     }
 }
 
+/// What is the same for everybody, and is answered without a database.
+fn is_for_all(path: &str) -> bool {
+    path == "/healthz" || path == "/readyz" || path.starts_with("/static/")
+}
+
 async fn visitor(app: &App, request: &Parts) -> Result<Visitor> {
     let headers = &request.headers;
     let jar = CookieJar::from_headers(headers);
     let request_id = Uuid::now_v7();
     let (address, secure) = connection(app, request);
     let signed_in = match jar.get(SESSION_COOKIE) {
-        Some(cookie) => signed_in(app, cookie.value(), request_id).await?,
-        None => None,
+        Some(cookie) if !is_for_all(request.uri.path()) => signed_in(app, cookie.value(), request_id).await?,
+        _ => None,
     };
     let chosen = jar.get(LANGUAGE_COOKIE).and_then(|cookie| cookie.value().parse().ok());
     let spoken = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| Locale::negotiate(value.to_str().ok()?));

@@ -449,3 +449,42 @@ async fn a_value_that_no_filter_knows_is_refused_by_its_name() {
         assert!(answer.texts("main p").contains(&said), "{parameter}: {:?}", answer.texts("main p"));
     }
 }
+
+// A day that no calendar of ours has is refused as any other, wherever a day may stand.
+#[tokio::test]
+async fn days_beyond_the_calendar_are_refused() {
+    let app = TestApp::new().await;
+    let browser = app.sign_in(Role::Administrator).await;
+    for day in ["-99999-01-01", "-262143-01-01", "262142-12-31", "1989-12-31", "2026-02-30"] {
+        for path in [
+            "/reminders?from=",
+            "/reminders?to=",
+            "/reminders.csv?to=",
+            "/history?from=",
+            "/history.csv?to=",
+            "/ledger?from=",
+        ] {
+            let answer = browser.get(&format!("{path}{day}")).await;
+            assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{path}{day}: {}", answer.text());
+        }
+        for path in ["/reminders?after=", "/renewals?after="] {
+            let answer = browser.get(&format!("{path}{day}:1")).await;
+            assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{path}{day}:1: {}", answer.text());
+        }
+    }
+    assert_eq!(browser.get("/reminders?from=2026/3/1").await.status, StatusCode::OK, "as spreadsheets write it");
+}
+
+// Probes and what is the same for everybody need no database, whoever asks.
+#[tokio::test]
+async fn probes_and_static_files_do_not_ask_who_it_is() {
+    let app = TestApp::new().await;
+    let browser = app.sign_in(Role::Administrator).await;
+    let page = browser.get("/settings").await;
+    let styles = page.attributes("link[rel=stylesheet]", "href").remove(0);
+    let mut blocker = app.database.superuser().await;
+    sqlx::raw_sql("begin; lock table session in access exclusive mode").execute(&mut blocker).await.unwrap();
+    assert_eq!(browser.get("/healthz").await.status, StatusCode::OK);
+    assert_eq!(browser.get(&styles).await.status, StatusCode::OK);
+    assert_eq!(browser.get("/settings").await.status, StatusCode::SERVICE_UNAVAILABLE);
+}
