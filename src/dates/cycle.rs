@@ -60,7 +60,8 @@ impl TryFrom<Option<i32>> for Cycle {
     }
 }
 
-/// `monthly`, `quarterly`, `yearly`, `once`, `14 months`; 每月, 每季, 每年, 一次性, 14个月.
+/// `monthly`, `quarterly`, `half-yearly`, `yearly`, `once`, `14 months`, `every 14 months`; 每月, 每季, 半年, 每年, 一次性, 14个月,
+/// 每 14 个月.
 impl FromStr for Cycle {
     type Err = Message;
 
@@ -70,7 +71,8 @@ impl FromStr for Cycle {
             "monthly" | "每月" => Ok(Self::MONTHLY),
             "quarterly" | "每季" | "每季度" => Ok(Self::QUARTERLY),
             "yearly" | "每年" => Ok(Self::YEARLY),
-            counted => match spans(counted).as_deref() {
+            "half-yearly" | "半年" | "每半年" => Ok(Self::Months(6)),
+            counted => match spans(counted.trim_start_matches("every ").trim_start_matches('每')).as_deref() {
                 Some([(n @ 1..=limits::CYCLE_MONTHS, Unit::Month)]) => Ok(Self::Months(*n)),
                 _ => Err(cycle_refused(text)),
             },
@@ -541,12 +543,15 @@ mod tests {
             ("once", "一次性", Cycle::Once),
             ("14 months", "14个月", Cycle::Months(14)),
             ("12 months", "12 个月", Cycle::YEARLY),
+            ("half-yearly", "半年", Cycle::Months(6)),
         ] {
             assert_eq!(english.parse(), Ok(cycle));
             assert_eq!(chinese.parse(), Ok(cycle));
             assert_eq!(cycle.to_string().parse(), Ok(cycle));
             assert_eq!(Cycle::try_from(cycle.months()), Ok(cycle));
-            assert_ne!(Locale::En.say(&cycle.words()), cycle.words().key);
+            for locale in [Locale::En, Locale::ZhCn] {
+                assert_eq!(locale.say(&cycle.words()).parse(), Ok(cycle), "forms show the words, and read them again");
+            }
         }
         for refused in ["", "weekly", "0 months", "121 months", "30 days", "months"] {
             assert_eq!(refused.parse::<Cycle>().unwrap_err().key, "error-cycle", "{refused}");

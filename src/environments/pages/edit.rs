@@ -63,7 +63,7 @@ enum Sent {
 
 pub(super) async fn new(State(app): State<App>, shell: Shell) -> Result<Response> {
     let mut read = app.read(&shell.actor).await?;
-    let first = fields::of_new(read.today(), &read.organisation().currency);
+    let first = fields::of_new(&shell, read.today(), &read.organisation().currency);
     let offers = Offers::read(&mut read, &shell).await?;
     let form = FormState::new(first);
     page(&EnvironmentForm { shell, form, stale: None, missing: Missing::default(), offers, environment: None })

@@ -6,6 +6,7 @@ use crate::access::person::{self, Person};
 use crate::access::project;
 use crate::actor::Permission;
 use crate::catalog::{provider, tier};
+use crate::dates::Cycle;
 use crate::environments::environment::{Environment, Kind, Priority};
 use crate::environments::scenario::Scenario;
 use crate::environments::term::Term;
@@ -101,27 +102,27 @@ pub(super) fn of_environment(environment: &Environment, watchers: &[Watcher], of
         .with("note", &environment.note)
 }
 
-/// The values of a form for a term.
-pub(super) fn of_term(term: &Term) -> Fields {
+/// The values of a form for a term, in the reader's words, which read back as the same.
+pub(super) fn of_term(shell: &Shell, term: &Term) -> Fields {
     Fields::new()
         .with("version", term.version)
         .with("starts_on", term.starts_on)
         .with("ends_on", term.ends_on.map(|day| day.to_string()).unwrap_or_default())
-        .with("cycle", term.cycle)
+        .with("cycle", shell.say(&term.cycle.words()))
         .with("renewal", term.renewal)
-        .with("notice", term.notice().map(|notice| notice.to_string()).unwrap_or_default())
+        .with("notice", term.notice().map(|notice| shell.say(&notice.words())).unwrap_or_default())
         .with("quantity", money::plain(term.quantity))
         .with("price", term.price.map(money::plain).unwrap_or_default())
         .with("currency", term.currency.as_ref().map_or("", Currency::as_str))
 }
 
 /// The first values of a new environment.
-pub(super) fn of_new(today: NaiveDate, currency: &Currency) -> Fields {
+pub(super) fn of_new(shell: &Shell, today: NaiveDate, currency: &Currency) -> Fields {
     Fields::new()
         .with("kind", Kind::Instance)
         .with("priority", Priority::Normal)
         .with("starts_on", today)
-        .with("cycle", "monthly")
+        .with("cycle", shell.say(&Cycle::MONTHLY.words()))
         .with("renewal", "on_request")
         .with("quantity", "1")
         .with("currency", currency)

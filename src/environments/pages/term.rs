@@ -38,7 +38,8 @@ pub(super) async fn edit(State(app): State<App>, shell: Shell, Path(id): Path<i6
     let mut read = app.read(&shell.actor).await?;
     let term = term::get(read.connection(), TermId(id)).await?;
     shell.actor.allow(Permission::Operate, Some(term.project_id))?;
-    page(&TermForm { shell, form: FormState::new(fields::of_term(&term)), stale: None, term })
+    let form = FormState::new(fields::of_term(&shell, &term));
+    page(&TermForm { shell, form, stale: None, term })
 }
 
 pub(super) async fn change(
@@ -58,7 +59,7 @@ pub(super) async fn change(
     let last = audit::of(&mut read, "term", id, 1).await?.into_iter().next();
     let who = last.map(|entry| entry.actor_name).unwrap_or_default();
     let late = status == StatusCode::CONFLICT;
-    let stale = late.then(|| Stale::new(who, &fields::of_term(&term), &fields, fields::TERM));
+    let stale = late.then(|| Stale::new(who, &fields::of_term(&shell, &term), &fields, fields::TERM));
     let fields = if late { fields.with("version", term.version) } else { fields };
     page_with(status, &TermForm { shell, form: FormState::again(fields, errors), stale, term })
 }
