@@ -114,6 +114,11 @@ impl CurrencyTotal {
     pub fn shown(&self, amount: &Sum) -> String {
         money::display(amount, &self.currency)
     }
+
+    /// Whether anything is in a sum that lacks so many entries: the sum of nothing is not zero.
+    pub const fn is_known(&self, unknown: i64) -> bool {
+        unknown < self.lines
+    }
 }
 
 impl Unconverted {

@@ -51,6 +51,8 @@ fn line(shell: &Shell, row: &UnitCostRow) -> UnitCostLine {
             let amount = format!("{} {}", total.currency, total.shown(sum));
             match unknown {
                 0 => amount,
+                // Nothing is known: the sum of nothing is not zero.
+                _ if !total.is_known(unknown) => format!("{} {}", total.currency, shell.text("ledger-unknown")),
                 _ => format!("{amount} {}", shell.with("ledger-and-unknown", "n", unknown)),
             }
         };
