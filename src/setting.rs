@@ -72,24 +72,37 @@ impl Audited for Organisation {
     }
 }
 
+macro_rules! select_organisation {
+    ($connection:expr, $rest:literal) => {{
+        let row = sqlx::query!(
+            r#"select name, zone, currency, locale, send_at, reminder_steps as "reminder_steps: Steps", version
+               from organisation where id = 1 "#
+                + $rest
+        )
+        .fetch_optional($connection)
+        .await?
+        .ok_or_else(|| Error::internal("the organisation's row is missing: run `rentroll migrate`"))?;
+        let zone = row.zone.parse();
+        Ok(Organisation {
+            name: row.name,
+            zone: zone.map_err(|_| Error::internal(format!("unknown zone {:?} in organisation", row.zone)))?,
+            currency: row.currency.parse().map_err(|message: Message| Error::internal(message))?,
+            locale: row.locale.parse().map_err(|message: Message| Error::internal(message))?,
+            send_at: row.send_at,
+            reminder_steps: row.reminder_steps,
+            version: row.version,
+        })
+    }};
+}
+
 /// Reads the settings.
 pub async fn get(connection: &mut PgConnection) -> Result<Organisation> {
-    let row = sqlx::query!(
-        r#"select name, zone, currency, locale, send_at, reminder_steps as "reminder_steps: Steps", version
-           from organisation where id = 1"#
-    )
-    .fetch_optional(connection)
-    .await?
-    .ok_or_else(|| Error::internal("the organisation's row is missing: run `rentroll migrate`"))?;
-    Ok(Organisation {
-        name: row.name,
-        zone: row.zone.parse().map_err(|_| Error::internal(format!("unknown zone {:?} in organisation", row.zone)))?,
-        currency: row.currency.parse().map_err(|message: Message| Error::internal(message))?,
-        locale: row.locale.parse().map_err(|message: Message| Error::internal(message))?,
-        send_at: row.send_at,
-        reminder_steps: row.reminder_steps,
-        version: row.version,
-    })
+    select_organisation!(connection, "")
+}
+
+/// The settings, which nobody else changes until this transaction ends.
+async fn get_for_update(tx: &mut Tx) -> Result<Organisation> {
+    select_organisation!(tx.connection(), "for update")
 }
 
 /// Makes the organisation's row on an empty database, with the first values of the configuration.
@@ -112,7 +125,7 @@ pub async fn ensure(connection: &mut PgConnection, first: &NewOrganisation) -> R
 /// Changes the settings; `version` is the one the edit started from.
 pub async fn change(tx: &mut Tx, version: i32, new: NewOrganisation) -> Result<Organisation> {
     tx.allow(crate::actor::Permission::Administer, None)?;
-    let before = get(tx.connection()).await?;
+    let before = get_for_update(tx).await?;
     tx.same_version(before.version, version)?;
     let after = Organisation {
         name: new.name.to_string(),

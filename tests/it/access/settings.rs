@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use rentroll::actor::Role;
 use rentroll::mail::{Mailbox, Mailer, Outbox};
 
-use crate::harness::TestApp;
+use crate::harness::{Browser, TestApp};
 
 #[tokio::test]
 async fn an_administrator_changes_the_settings_and_others_read_them() {
@@ -44,6 +44,28 @@ async fn an_administrator_changes_the_settings_and_others_read_them() {
     assert!(page.texts("main form").is_empty());
     assert!(page.texts(".facts dd").contains(&"Europe/Berlin".to_owned()));
     assert_eq!(member.post("/settings", &late).await.status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn two_administrators_who_save_at_once_are_one_change_and_one_page_with_both() {
+    let app = TestApp::new().await;
+    let (first, second) = (app.sign_in(Role::Administrator).await, app.browser());
+    second.sign_in("administrator@palmfan.example").await;
+    for round in 0..4 {
+        let (_, form) = first.get("/settings").await.form("/settings");
+        let saved = async |browser: &Browser, name: String| {
+            let mut fields: Vec<(&str, &str)> =
+                form.iter().map(|(field, value)| (field.as_str(), value.as_str())).collect();
+            fields.retain(|(field, _)| *field != "name" && *field != "submit_id");
+            let submit_id = uuid::Uuid::now_v7().to_string();
+            fields.extend([("name", name.as_str()), ("submit_id", submit_id.as_str())]);
+            browser.post("/settings", &fields).await.status
+        };
+        let (one, two) = tokio::join!(saved(&first, format!("甲{round}")), saved(&second, format!("乙{round}")));
+        let mut statuses = [one, two];
+        statuses.sort();
+        assert_eq!(statuses, [StatusCode::SEE_OTHER, StatusCode::CONFLICT]);
+    }
 }
 
 #[tokio::test]
