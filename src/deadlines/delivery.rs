@@ -50,8 +50,9 @@ struct Chosen {
 /// A run with a pretended date makes reminders whose day lies before they were made. A run of the true day must not take
 /// those for mails that were missed in an outage; `honest` leaves them out once the weeks of telling are over.
 ///
-/// What a mail that lies in the outbox or is being sent tells is told, also ahead of its day: a run with a pretended date may
-/// have made it, and a run of the true day must not tell the earlier steps after it.
+/// What was sent, or given up, takes the place of earlier steps from its own day on: a run with a pretended date ahead must not
+/// silence the days before it. Only what a mail that lies in the outbox or is being sent tells is told ahead of its day: it
+/// has reached nobody yet, and one mail each waits there.
 ///
 /// `waiting` are the deliveries that nobody can claim while this transaction runs; only they count as untouched.
 async fn chosen(tx: &mut Tx, waiting: &[Uuid]) -> Result<Vec<Chosen>> {
@@ -74,8 +75,8 @@ async fn chosen(tx: &mut Tx, waiting: &[Uuid]) -> Result<Vec<Chosen>> {
                join reminder r on r.deadline_id = d.id and r.deadline_on = d.due_on
                left join delivery v on v.id = r.delivery_id
                where d.closed is null and e.status = 'active'
-                 and (v.state in ('sent', 'bounced', 'dead') or (r.withdrawn_at is null and (
-                     r.due_on <= $1 or v.state = 'leased' or (v.state = 'pending' and v.reply = 'outbox'))))
+                 and (v.state in ('sent', 'bounced', 'dead') or r.withdrawn_at is null)
+                 and (r.due_on <= $1 or v.state = 'leased' or (v.state = 'pending' and v.reply = 'outbox'))
            )
            select id as "reminder!", environment_id as "environment!: EnvironmentId", project_id as "project: ProjectId",
                   person_id as "person!: PersonId", delivery_id as delivery, untouched as "untouched!"

@@ -6,8 +6,9 @@
 //!   before the date; after it, negative: once on the day after (-1), then weekly (-8, -15, …), eight weeks at most.
 //! * [`planned`] is run for every deadline whenever it may have changed, and again by every run of the job: it says
 //!   what must be inserted, withdrawn and armed again so that the stored reminders are the right ones. Twice is once.
-//! * [`choose`] says which reminder of one person is sent today: the latest due step only, and only if no later one is
-//!   settled. What was due before it is superseded; nothing stores that.
+//! * [`choose`] says which reminder of one person is sent today: the latest due step only, and only if no later one that was
+//!   due is settled. What was due before it is superseded; nothing stores that. A step of a day to come, which a run with a
+//!   pretended date has told, takes nobody's place before its day.
 //! * A deadline that is made or moved **inside** its window is told at once: the latest step already past is planned with
 //!   the day of planning as its due date, so it is not called late. A step that falls due during downtime keeps its own
 //!   due date and is called late.
@@ -144,8 +145,8 @@ pub fn planned(deadline: &Deadline, today: NaiveDate, existing: &[Reminder]) -> 
     }
     let latest_past = wanted.iter().filter(|(_, due_on)| *due_on < today).map(|(step, _)| *step).min();
     for &person in &deadline.recipients {
-        let told =
-            by_key.values().any(|reminder| reminder.on == deadline.on && reminder.person == person && reminder.settled);
+        let of_this = |reminder: &Reminder| reminder.on == deadline.on && reminder.person == person;
+        let told = by_key.values().any(|reminder| of_this(reminder) && is_told(reminder, today));
         for &(step, due_on) in &wanted {
             let key = Key { on: deadline.on, step, person };
             let stored = by_key.get(&key);
@@ -235,6 +236,11 @@ impl State {
     }
 }
 
+/// Whether it was settled, and its day has come: a run with a pretended date ahead has told nothing of the days before it.
+fn is_told(reminder: &Reminder, today: NaiveDate) -> bool {
+    reminder.settled && reminder.due_on <= today
+}
+
 /// Where one reminder stands among all those of the same person and deadline.
 pub fn state(deadline: &Deadline, reminder: &Reminder, all: &[Reminder], today: NaiveDate) -> State {
     if reminder.settled {
@@ -250,11 +256,10 @@ pub fn state(deadline: &Deadline, reminder: &Reminder, all: &[Reminder], today: 
         return State::Waiting;
     }
     let others = || all.iter().filter(|other| other.on == reminder.on && other.person == reminder.person);
-    let replaced = others()
-        .any(|other| other.step < reminder.step && (other.settled || (!other.withdrawn && other.due_on <= today)));
-    if replaced {
+    let takes_its_place = |other: &Reminder| is_told(other, today) || (!other.withdrawn && other.due_on <= today);
+    if others().any(|other| other.step < reminder.step && takes_its_place(other)) {
         State::Superseded
-    } else if today > told_until(deadline.on) && others().any(|other| other.settled) {
+    } else if today > told_until(deadline.on) && others().any(|other| is_told(other, today)) {
         State::Lapsed
     } else {
         State::Due

@@ -93,16 +93,17 @@ async fn withdraw(tx: &mut Tx) -> Result<u64> {
 }
 
 /// Inserts what is wanted and missing, and arms again what was withdrawn: steps to come for everybody; of those already
-/// past only the latest, and only for somebody who was told nothing of this date yet.
+/// past only the latest, and only for somebody who was told nothing of this date yet. What a run with a pretended date has
+/// told ahead of its day counts from that day on.
 async fn arm(tx: &mut Tx) -> Result<u64> {
     let (now, today, steps) = (tx.now(), tx.today(), tx.organisation().reminder_steps.days().to_vec());
     let done = sqlx::query!(
         "with settled as (
-             select r.deadline_id, r.deadline_on, r.step, r.person_id
+             select r.deadline_id, r.deadline_on, r.step, r.person_id, r.due_on
              from reminder r join delivery v on v.id = r.delivery_id
              where v.state in ('sent', 'bounced', 'dead')
          ), told as (
-             select distinct deadline_id, deadline_on, person_id from settled
+             select distinct deadline_id, deadline_on, person_id from settled where due_on <= $2
          ), wanted as (
              select d.id, d.project_id, d.environment_id, d.due_on, s.step, d.due_on - s.step as day,
                     min(s.step) filter (where d.due_on - s.step < $2) over (partition by d.id) as latest_past
@@ -307,9 +308,8 @@ pub async fn list(read: &mut Read, filter: &ReminderFilter, limit: i64) -> Resul
                            when exists (
                                select 1 from reminder o left join delivery w on w.id = o.delivery_id
                                where o.deadline_id = r.deadline_id and o.deadline_on = r.deadline_on
-                                 and o.person_id = r.person_id and o.step < r.step
-                                 and (w.state in ('sent', 'bounced', 'dead')
-                                      or (o.withdrawn_at is null and o.due_on <= $1))) then 'superseded'
+                                 and o.person_id = r.person_id and o.step < r.step and o.due_on <= $1
+                                 and (w.state in ('sent', 'bounced', 'dead') or o.withdrawn_at is null)) then 'superseded'
                            else 'due' end as standing
                from reminder r
                join deadline d on d.id = r.deadline_id

@@ -340,13 +340,35 @@ fn a_mail_that_went_out_while_it_was_being_withdrawn_is_not_sent_again() {
     assert_eq!(desk.mails(), []);
 }
 
+// A run of a later day has told that day's step alone: what falls due before it is told all the same, each step once.
+#[test]
+fn a_run_as_of_a_later_day_silences_no_earlier_step() {
+    let mut desk = Desk::new("2026-03-31", "15;1");
+    desk.run_on("2026-03-01");
+    desk.run_on("2026-04-22");
+    desk.run_daily("2026-03-16", "2026-04-30");
+    assert_eq!(
+        desk.days(),
+        ["2026-04-22", "2026-03-16", "2026-03-30", "2026-04-01", "2026-04-08", "2026-04-15", "2026-04-29"]
+    );
+    assert!(desk.sent.iter().all(|sent| !sent.late && sent.days_left == i64::from(sent.key.step)));
+}
+
 #[test]
 fn a_run_as_of_an_earlier_day_repeats_nothing() {
     let mut desk = Desk::new("2026-03-31", "15;1");
-    desk.run_on("2026-03-01");
-    desk.run_on("2026-03-30");
-    desk.run_daily("2026-03-16", "2026-03-29");
-    assert_eq!(desk.days(), ["2026-03-30"]);
+    desk.run_daily("2026-03-01", "2026-03-30");
+    desk.run_daily("2026-03-01", "2026-03-30");
+    assert_eq!(desk.days(), ["2026-03-16", "2026-03-30"]);
+}
+
+// The date was made known by a run of a later day: what is past on the true day is caught up as for any new date.
+#[test]
+fn what_a_run_as_of_a_later_day_made_is_caught_up_on_the_true_day() {
+    let mut desk = Desk::new("2026-03-31", "15;1");
+    desk.run_on("2026-04-23");
+    desk.run_daily("2026-03-20", "2026-04-02");
+    assert_eq!(desk.days(), ["2026-04-23", "2026-03-20", "2026-03-30", "2026-04-01"]);
 }
 
 #[test]

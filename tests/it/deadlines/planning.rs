@@ -1,6 +1,7 @@
 //! Which reminders go out on which day.
 
 use rentroll::dates::{Notice, Renewal};
+use rentroll::deadlines::reminder::{self, ReminderFilter};
 use rentroll::environments::environment::Environment;
 use rentroll::environments::term::{self, NewTerm};
 use rentroll::mail::Outgoing;
@@ -80,6 +81,33 @@ async fn a_pretended_date_in_the_past_leaves_the_true_day_alone() {
     app.remind().await;
     app.remind_as_of("2026-03-18").await;
     assert_eq!(app.mails().len(), 2);
+}
+
+// A mistyped year: the step of that day went out, and every other one goes out on its own day.
+#[tokio::test]
+async fn a_pretended_date_ahead_silences_no_step_before_it() {
+    let app = TestApp::new().await;
+    app.open_environment("竹简-预训练", "2025-04-01", Some("2026-03-31")).await;
+    app.go_to("2026-03-10");
+    assert_eq!(app.remind_as_of("2026-04-23").await.done, 2);
+    let mut read = app.read().await;
+    let filter = ReminderFilter { state: Some("superseded".into()), ..Default::default() };
+    assert_eq!(reminder::list(&mut read, &filter, 100).await.unwrap().len(), 0);
+    read.end().await.unwrap();
+    assert_eq!(
+        days_with_mail(&app, "2026-03-11", "2026-04-30").await,
+        [
+            "2026-03-16",
+            "2026-03-24",
+            "2026-03-28",
+            "2026-03-30",
+            "2026-03-31",
+            "2026-04-01",
+            "2026-04-08",
+            "2026-04-15",
+            "2026-04-29"
+        ]
+    );
 }
 
 // case R02, case R30
@@ -273,9 +301,8 @@ async fn after_a_long_outage_the_latest_step_goes_out_once_and_says_that_it_is_l
     assert!(of("乙").subject.starts_with("【已到期 4 天】"));
     assert!(of("乙").text.contains("本应 3月26日（周四）发出，迟发。"), "{}", of("乙").text);
     let mut read = app.read().await;
-    let filter =
-        rentroll::deadlines::reminder::ReminderFilter { state: Some("superseded".into()), ..Default::default() };
-    let superseded = rentroll::deadlines::reminder::list(&mut read, &filter, 100).await.unwrap();
+    let filter = ReminderFilter { state: Some("superseded".into()), ..Default::default() };
+    let superseded = reminder::list(&mut read, &filter, 100).await.unwrap();
     assert_eq!(superseded.len(), 12, "one step of 甲 and five of 乙, for two people");
 }
 
