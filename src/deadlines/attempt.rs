@@ -13,7 +13,7 @@ use crate::audit::{Change, Object};
 use crate::error::Result;
 use crate::ids::{EnvironmentId, ProjectId};
 use crate::limits;
-use crate::mail::Outcome;
+use crate::mail::{Outcome, without_addresses};
 use crate::tx::Tx;
 
 /// One try, ended.
@@ -89,17 +89,12 @@ pub fn follow(attempt: &Attempt) -> Follow {
         Ending::Server(outcome) | Ending::Outbox(outcome) => outcome,
         Ending::Unwritable(reason) => {
             let state = if claim.attempts >= limits::MAIL_WRITE_TRIES { "dead" } else { "pending" };
-            let next_at = now + retry_after(claim.attempts);
-            return Follow { state, next_at, said: reason.clone(), reply: reason.clone(), ..stay };
+            let (next_at, reason) = (now + retry_after(claim.attempts), without_addresses(reason));
+            return Follow { state, next_at, said: reason.clone(), reply: reason, ..stay };
         }
         Ending::Unusable(reason) => {
-            return Follow {
-                state: "bounced",
-                outcome: "bounced",
-                said: reason.clone(),
-                reply: reason.clone(),
-                ..stay
-            };
+            let reason = without_addresses(reason);
+            return Follow { state: "bounced", outcome: "bounced", said: reason.clone(), reply: reason, ..stay };
         }
     };
     let said =

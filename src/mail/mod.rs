@@ -3,6 +3,7 @@
 //! A caller claims its delivery, commits, and only then sends; what it does with the [`Outcome`] is its own affair. No
 //! message is ever sent twice inside one call, and only a clear yes of the server counts as sent.
 
+mod addresses;
 mod message;
 mod outbox;
 mod reply;
@@ -12,6 +13,7 @@ mod verdict;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub use addresses::without_addresses;
 pub use message::{Mailbox, Outgoing};
 pub use outbox::Outbox;
 pub use server::{Deadlines, Mode, SmtpConfig, SmtpSettings, check_certificates};
@@ -63,8 +65,8 @@ pub enum Phase {
 
 /// How one try to deliver one message ended.
 ///
-/// `reply` is the server's own line (with its code, bounded, without control characters), `message` the same for people
-/// in their language, with what to do.
+/// `reply` is the server's own line (with its code, bounded, without control characters and without the addresses in it),
+/// `message` the same for people in their language, with what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// The server took the message. Its reply, often with a queue id, is evidence.

@@ -6,6 +6,7 @@ use bytes::BytesMut;
 use futures_util::FutureExt;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
+use super::addresses::without_addresses;
 use super::message::one_line;
 
 /// Most bytes of one reply. The longest that is sane, EHLO's, has under 2 kB; a server that goes on is not listened to.
@@ -27,9 +28,10 @@ impl Reply {
         self.code / 100
     }
 
-    /// The code and the text in one line, bounded, without control characters.
+    /// The code and the text in one line, bounded, without control characters and without the addresses in it. Nothing else of
+    /// a reply leaves the conversation.
     pub(super) fn shown(&self) -> String {
-        one_line(&format!("{} {}", self.code, self.lines.join(" ")), MAX_SHOWN)
+        one_line(&without_addresses(&format!("{} {}", self.code, self.lines.join(" "))), MAX_SHOWN)
     }
 }
 
@@ -202,6 +204,7 @@ mod tests {
         assert_eq!(reply.shown().chars().count(), MAX_SHOWN);
         assert!(reply.shown().starts_with("550 no [31m  xxx"), "{}", reply.shown());
         assert_eq!(read(b"250 \xff\xfe ok\r\n").unwrap().shown(), "250 \u{fffd}\u{fffd} ok");
+        assert_eq!(read(b"550-5.1.1\r\n550 <li@example.com> unknown\r\n").unwrap().shown(), "550 5.1.1 <…> unknown");
     }
 
     #[test]

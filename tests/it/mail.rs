@@ -242,6 +242,7 @@ fn expected(fault: &Fault) -> (&'static [&'static str], Option<Phase>) {
         At::Body | At::Dot => Phase::Body,
     };
     match fault {
+        Fault::Echo => (&["sent"], None),
         Fault::TlsFailure => (&["configuration"], Some(Phase::Tls)),
         // A short message may already be on its way, dot and all, when the server hangs up or stops to read.
         Fault::Repeat354 | Fault::Stall(At::Body) => (&["ambiguous"], Some(Phase::Body)),

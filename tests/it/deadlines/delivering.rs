@@ -171,6 +171,39 @@ async fn a_server_that_never_takes_it_is_given_up_and_shown() {
     assert_eq!(rows[0].3.as_deref(), Some("451 scripted"));
 }
 
+// A server that repeats the recipient's address: what it says is kept for ever, the address is not.
+#[tokio::test]
+async fn what_the_server_says_is_kept_without_the_addresses_in_it() {
+    let (app, sink) = with_sink().await;
+    app.add_user("admin@palmfan.example", Role::Administrator).await;
+    app.open_environment("竹简-预训练", "2025-04-01", Some("2026-03-31")).await;
+    sink.behave(Fault::Echo);
+    sink.behave(Fault::code(At::Rcpt, 550).for_recipient("owner@palmfan.example"));
+    let report = app.remind().await;
+    assert_eq!((report.done, report.failed), (2, 1));
+    let browser = app.sign_in(Role::Administrator).await;
+    let link = browser.get("/deliveries?state=bounced").await.attributes("table.deliveries th a", "href").remove(0);
+    browser.submit(&link, "/retry", &[]).await;
+    // An address to which nothing can be sent is named by the program itself.
+    sql(&app, "update person set email = '李@palmfan.example' where email = 'owner@palmfan.example'").await;
+    app.remind().await;
+
+    let replies: Vec<String> = sqlx::query_scalar(
+        "select reply from attempt union all select reply from delivery where reply is not null order by 1",
+    )
+    .fetch_all(&mut app.database.superuser().await)
+    .await
+    .unwrap();
+    assert!(replies.contains(&"550 scripted: <…>".to_owned()), "{replies:?}");
+    assert!(replies.contains(&"250 2.0.0 queued as 4F1: <…>".to_owned()), "{replies:?}");
+    assert!(replies.iter().any(|reply| reply.contains("mail address")), "{replies:?}");
+    assert!(replies.iter().all(|reply| !reply.contains("palmfan")), "{replies:?}");
+    for entry in app.history().await {
+        let bytes = String::from_utf8(entry.bytes).unwrap();
+        assert!(!bytes.contains("palmfan.example"), "{bytes}");
+    }
+}
+
 // check C15: one of three is refused for good; the others get theirs, and those in charge are told.
 #[tokio::test]
 async fn a_refused_recipient_costs_the_others_nothing_and_is_told_to_those_in_charge() {

@@ -58,6 +58,8 @@ pub enum Fault {
     LongReply(At),
     /// Answers as it should, and then the same again.
     Twice(At),
+    /// Repeats the recipient's address in whatever it says once there is one, as many servers do.
+    Echo,
     /// Says 354 to DATA and to whatever comes after it.
     Repeat354,
     /// Answers the TLS handshake with something else.
@@ -424,9 +426,14 @@ impl Session {
                 _ => {}
             }
         }
+        let echo = self.faults.iter().any(|fault| matches!(fault, Fault::Echo));
+        let repeated = match self.rcpt_to.last() {
+            Some(recipient) if echo && here != At::Data => format!(": <{recipient}>"),
+            _ => String::new(),
+        };
         match self.code(here) {
-            Some(code) => self.write(&format!("{code} scripted\r\n")).await,
-            None => self.write(&format!("{right}\r\n")).await,
+            Some(code) => self.write(&format!("{code} scripted{repeated}\r\n")).await,
+            None => self.write(&format!("{right}{repeated}\r\n")).await,
         }
     }
 
