@@ -70,9 +70,9 @@ pub async fn issue_choose_password(tx: &mut Tx, user: UserId) -> Result<Token> {
     issue(tx, Purpose::ChoosePassword(user), limits::CHOOSE_PASSWORD_LINK_TIME).await
 }
 
-/// A new link for a user who asked for it at the door; it works for an hour, and the older ones die.
+/// A new link for a user who asked for it at the door; it works for an hour. Whoever asks there has not said who they are, so it
+/// stands beside the older ones: all end when one of them is used.
 pub async fn issue_forgotten(tx: &mut Tx, user: UserId) -> Result<Token> {
-    revoke(tx, user).await?;
     issue(tx, Purpose::ChoosePassword(user), limits::FORGOTTEN_LINK_TIME).await
 }
 
