@@ -128,6 +128,7 @@ person-edit = Edit the person
 person-email-help = Reminders go there; whoever has a log-in signs in with it.
 person-right-help = A link to choose a password is mailed, or shown to you where mail is not set up.
 person-right-ends = When the role changes, the person is signed out everywhere.
+person-needs-link = No password is chosen yet, and no link to choose one works any more: it ran out, or the address was changed. Send a new link.
 person-disable-help = The person is signed out everywhere and cannot sign in any more. The name stays in the history.
 user-state-none = No log-in
 user-state-open = Can sign in

@@ -122,6 +122,7 @@ person-edit = 编辑人员
 person-email-help = 提醒发到这里；有登录账号的人用它登录。
 person-right-help = 设置密码的链接会用邮件发给他；没设置发信时显示给你。
 person-right-ends = 角色一改，这个人在所有地方都会退出登录。
+person-needs-link = 还没设密码，也没有可用的链接：链接已过期，或邮箱改过。请重新发送链接。
 person-disable-help = 这个人在所有地方退出登录，以后不能再登录。名字留在操作记录里。
 user-state-none = 无登录账号
 user-state-open = 可以登录

@@ -84,6 +84,16 @@ pub async fn revoke(tx: &mut Tx, user: UserId) -> Result<()> {
     Ok(())
 }
 
+/// Whether a link works with which a user can choose a password.
+pub async fn any_open(connection: &mut PgConnection, user: UserId, now: DateTime<Utc>) -> Result<bool> {
+    let open = sqlx::query_scalar!(
+        r#"select exists (select 1 from one_time_link where user_id = $1 and used_at is null and expires_at > $2) as "open!""#,
+        user.0,
+        now,
+    );
+    Ok(open.fetch_one(connection).await?)
+}
+
 async fn issue(tx: &mut Tx, purpose: Purpose, time: TimeDelta) -> Result<Token> {
     let token = Token::random()?;
     sqlx::query!(

@@ -4,10 +4,11 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use sqlx::PgConnection;
 
+use super::one_time_link;
 use crate::actor::Permission;
 use crate::audit::Audited;
 use crate::error::{Error, OnConstraint as _, Result};
-use crate::ids::{PersonId, ProjectId};
+use crate::ids::{PersonId, ProjectId, UserId};
 use crate::locale::{Locale, Message};
 use crate::text::{Email, Name};
 use crate::tx::{Read, Tx};
@@ -166,18 +167,20 @@ pub async fn name_or_add(tx: &mut Tx, new: NewPerson) -> Result<Person> {
     change(tx, person.id, person.version, changed).await
 }
 
-/// Changes a person's name, address and language; `version` is the one the edit started from.
+/// Changes a person's name, address and language; `version` is the one the edit started from. With the address the links end
+/// that were mailed to it: it may be somebody else's mailbox.
 pub async fn change(tx: &mut Tx, id: PersonId, version: i32, changed: ChangedPerson) -> Result<Person> {
     tx.allow(Permission::Administer, None)?;
-    let has_log_in = sqlx::query_scalar!(
-        r#"select exists (select 1 from user_account where person_id = p.id) as "has!" from person p where id = $1 for update"#,
+    let log_in = sqlx::query_scalar!(
+        r#"select (select u.id from user_account u where u.person_id = p.id) as "log_in: UserId" from person p
+           where id = $1 for update"#,
         id.0,
     )
     .fetch_one(tx.connection())
     .await?;
     let before = get(tx.connection(), id).await?;
     tx.same_version(before.version, version)?;
-    if has_log_in && changed.email.is_none() {
+    if log_in.is_some() && changed.email.is_none() {
         return Err(Error::invalid("email", Message::new("error-email-needed")));
     }
     let after = Person {
@@ -202,6 +205,11 @@ pub async fn change(tx: &mut Tx, id: PersonId, version: i32, changed: ChangedPer
     .execute(tx.connection())
     .await
     .on_constraint("person_email", "email", || Message::new("error-email-taken"))?;
+    if let Some(log_in) = log_in
+        && after.email != before.email
+    {
+        one_time_link::revoke(tx, log_in).await?;
+    }
     let after = get(tx.connection(), id).await?;
     tx.record("person.changed", Some(&before), &after).await?;
     Ok(after)

@@ -10,6 +10,7 @@ use super::people::invited;
 use super::{Edit, Present, field_errors, languages, optional, rights};
 use crate::access::invitation;
 use crate::access::membership::{self, Membership};
+use crate::access::one_time_link;
 use crate::access::person::{self, ChangedPerson, Person};
 use crate::access::session::{self, Session, Which};
 use crate::access::user::{self, Right, User};
@@ -52,6 +53,8 @@ struct PersonPage {
     /// Where the person is signed in; nothing but for an administrator.
     sessions: Vec<Session>,
     entries: Vec<Entry>,
+    /// No password was chosen, and no link works with which one could be.
+    needs_link: bool,
     form: FormState,
     rights: Vec<(&'static str, String)>,
 }
@@ -90,6 +93,7 @@ async fn one(app: &App, shell: Shell, id: PersonId, refused: Option<(Fields, Fie
         }
         _ => Vec::new(),
     };
+    let needs_link = needs_link(&mut read, &shell, user.as_ref()).await?;
     let entries = history(&mut read, id, user.as_ref()).await?;
     read.end().await?;
     let right = user.as_ref().map(|user| user.right_words().0).unwrap_or_default();
@@ -102,7 +106,14 @@ async fn one(app: &App, shell: Shell, id: PersonId, refused: Option<(Fields, Fie
         }
     };
     let rights = rights(&shell);
-    page_with(status, &PersonPage { shell, person, user, memberships, sessions, entries, form, rights })
+    page_with(status, &PersonPage { shell, person, user, memberships, sessions, entries, needs_link, form, rights })
+}
+
+/// Whether somebody who may send a link should: no password was chosen, and no link works with which one could be.
+async fn needs_link(read: &mut Read, shell: &Shell, user: Option<&User>) -> Result<bool> {
+    let Some(user) = user.filter(|user| shell.administers() && !user.has_password) else { return Ok(false) };
+    let now = read.now();
+    Ok(!one_time_link::any_open(read.connection(), user.id, now).await?)
 }
 
 /// What happened to the person and to the log-in, newest first.

@@ -122,6 +122,36 @@ async fn a_link_lasts_72_hours_and_dies_with_the_log_in() {
     assert_eq!(app.browser().get(&added.link.unwrap()).await.status, StatusCode::NOT_FOUND);
 }
 
+// The first mail went to somebody else's mailbox: with the address the link in it ends, and the page says what to do.
+#[tokio::test]
+async fn a_corrected_address_ends_the_links_in_the_wrong_mailbox() {
+    let app = TestApp::new().await;
+    let administrator = app.sign_in(Role::Administrator).await;
+    let fields = [("name", "林小满"), ("email", "xaioman@palmfan.example"), ("right", "member")];
+    let person = administrator.submit("/people/new", "/people", &fields).await.location();
+    let wrong = link(&app.mails()[0].text);
+    assert_eq!(administrator.get(&person).await.texts("p.notice"), Vec::<String>::new());
+    let edit = format!("{person}/edit");
+    let correct = async |email: &str| {
+        let answer = administrator.submit(&edit, &person, &[("email", email)]).await;
+        assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text());
+    };
+    correct("Xaioman@palmfan.example").await;
+    assert_eq!(app.browser().get(&wrong).await.status, StatusCode::OK, "the same mailbox");
+
+    correct("xiaoman@palmfan.example").await;
+    assert_eq!(app.browser().get(&wrong).await.status, StatusCode::NOT_FOUND);
+    let page = administrator.get(&person).await;
+    assert!(page.texts("p.notice")[0].contains("没有可用的链接"), "{:?}", page.texts("p.notice"));
+    let answer = administrator.submit(&person, "/link", &[]).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text());
+    let mail = app.mails().pop().unwrap();
+    assert_eq!(mail.to.address(), "xiaoman@palmfan.example");
+    assert_eq!(administrator.get(&person).await.texts("p.notice"), Vec::<String>::new());
+    assert_eq!(choose(&app.browser(), &link(&mail.text)).await.status, StatusCode::SEE_OTHER);
+    assert_eq!(administrator.get(&person).await.texts("p.notice"), Vec::<String>::new(), "nothing is to be done");
+}
+
 #[tokio::test]
 async fn a_password_chosen_twice_with_one_form_is_one_act_and_both_answers_sign_in() {
     let app = TestApp::new().await;
