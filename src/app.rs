@@ -14,6 +14,7 @@ use url::Url;
 
 use crate::access;
 use crate::actor::Actor;
+use crate::background::Background;
 use crate::catalog;
 use crate::clock::Clock;
 use crate::deadlines;
@@ -29,7 +30,11 @@ use crate::web::{documents, errors, headers, health, history, origin, overview, 
 
 /// The assembled program; cheap to clone.
 #[derive(Clone)]
-pub struct App(Arc<Parts>);
+pub struct App {
+    parts: Arc<Parts>,
+    /// What pages began and nobody waits for.
+    pub background: Background,
+}
 
 /// What the program is made of.
 pub struct Parts {
@@ -61,14 +66,14 @@ impl Deref for App {
     type Target = Parts;
 
     fn deref(&self) -> &Parts {
-        &self.0
+        &self.parts
     }
 }
 
 impl App {
     /// Assembles the program.
     pub fn new(parts: Parts) -> Self {
-        Self(Arc::new(parts))
+        Self { parts: Arc::new(parts), background: Background::default() }
     }
 
     /// The semaphores of [`Parts`], as the limits say: exports, imports, hashing.

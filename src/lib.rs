@@ -7,6 +7,7 @@
 // ---- kernel ---------------------------------------------------------------------------------------------------------
 pub mod actor; // who acts, from where, with which rights
 pub mod audit; // the one insert of an audit entry, its canonical bytes, and how it reads as a sentence
+pub mod background; // work that goes on after the page that began it was answered
 pub mod clock; // what time it is: the system's or a fixed one
 pub mod config; // every option and environment variable
 pub mod dates; // days, cycles, notices, periods: calendar arithmetic

@@ -134,6 +134,9 @@ pub const SETUP_LINK_TIME: Duration = Duration::from_hours(1);
 pub const CHOOSE_PASSWORD_LINK_TIME: TimeDelta = TimeDelta::hours(72);
 /// The same link where the person asked for it at the door.
 pub const FORGOTTEN_LINK_TIME: TimeDelta = TimeDelta::minutes(60);
+/// The waits before a mail with it is tried again that failed for now: a server that puts strangers off wants a few minutes, and
+/// most of the link's hour must be left.
+pub const FORGOTTEN_MAIL_WAITS: [TimeDelta; 3] = [TimeDelta::minutes(1), TimeDelta::minutes(5), TimeDelta::minutes(15)];
 /// How often a link may be asked for one address within [`SIGN_IN_WINDOW`], so that nobody's mailbox is filled.
 pub const FORGOTTEN_OF_ACCOUNT: i64 = 3;
 /// The same out of one network.

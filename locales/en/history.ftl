@@ -49,6 +49,7 @@ hist-user-signed-out = { $who } signed out
 hist-user-sign-in-failed = Failed sign-in: { $who }
 hist-user-invited = { $who } made a link for { $thing } to choose a password
 hist-user-password-changed = { $who } changed their own password
+hist-user-link-not-mailed = { $who } could not mail { $thing } the link to choose another password
 hist-user-link-asked = { $who } asked at the door for a link to choose another password
 hist-user-sessions-ended = { $who } signed { $thing } out of browsers
 hist-user-disabled = { $who } ended the log-in of { $thing }

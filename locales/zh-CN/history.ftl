@@ -49,6 +49,7 @@ hist-user-signed-out = { $who } 退出登录
 hist-user-sign-in-failed = 登录失败：{ $who }
 hist-user-invited = { $who } 给 { $thing } 生成了设置密码的链接
 hist-user-password-changed = { $who } 改了自己的密码
+hist-user-link-not-mailed = { $who } 没能把重设密码的链接发给 { $thing }
 hist-user-link-asked = { $who } 在登录页申请了重设密码的链接
 hist-user-sessions-ended = { $who } 让 { $thing } 登录着的浏览器退出了登录
 hist-user-disabled = { $who } 停用了 { $thing } 的登录账号

@@ -89,6 +89,15 @@ impl Letter {
         }
     }
 
+    /// The letter to somebody, ready to be sent by this program.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] at `email` where nothing can be sent to the address.
+    pub fn to(&self, app: &App, name: &str, address: &str) -> Result<Outgoing> {
+        let to = Mailbox::new(name, address).map_err(|message| Error::invalid("email", message))?;
+        self.outgoing(to, app.mailer.domain(), app.clock.now())
+    }
+
     fn outgoing(&self, to: Mailbox, domain: &str, at: DateTime<Utc>) -> Result<Outgoing> {
         let written = |result: askama::Result<String>| result.map_err(|cause| Error::Internal(cause.into()));
         let (text, html) = match &self.link {
@@ -117,7 +126,6 @@ pub fn leaves(mailer: &Mailer) -> bool {
 /// # Errors
 /// [`Error::Invalid`] at `email` where nothing can be sent to the address.
 pub async fn send(app: &App, letter: &Letter, name: &str, address: &str) -> Result<Option<Outcome>> {
-    let to = Mailbox::new(name, address).map_err(|message| Error::invalid("email", message))?;
-    let outgoing = letter.outgoing(to, app.mailer.domain(), app.clock.now())?;
+    let outgoing = letter.to(app, name, address)?;
     Ok(tokio::time::timeout(limits::TEST_MAIL_TIME, app.mailer.send(&outgoing)).await.ok())
 }

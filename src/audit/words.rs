@@ -62,6 +62,7 @@ const SENTENCES: &[(&str, &str)] = &[
     ("user.invited", "hist-user-invited"),
     ("user.password_changed", "hist-user-password-changed"),
     ("user.link_asked", "hist-user-link-asked"),
+    ("user.link_not_mailed", "hist-user-link-not-mailed"),
     ("user.sessions_ended", "hist-user-sessions-ended"),
     ("user.disabled", "hist-user-disabled"),
     ("user.enabled", "hist-user-enabled"),

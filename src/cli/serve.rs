@@ -71,7 +71,7 @@ pub(super) async fn run(config: &Config, console: &Console) -> Result<Report, Re
     };
     server::serve(listener, app::router(&app), stopped, REQUESTS_TIME).await;
     let until = until.unwrap_or_else(Instant::now);
-    stop_jobs(jobs, until).await;
+    tokio::join!(stop_jobs(jobs, until), app.background.end(until));
     opened.close(Some(until.saturating_duration_since(Instant::now()))).await;
     Ok(Report::default())
 }

@@ -11,6 +11,8 @@ mod planning;
 mod rounds;
 mod rules;
 
+pub(crate) use delivering::mailer_to;
+
 use chrono::NaiveDate;
 use sqlx::{AssertSqlSafe, Executor as _};
 

@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use rentroll::access::user;
+use rentroll::access::{one_time_link, user};
 use rentroll::actor::Role;
+use rentroll::ids::UserId;
 use rentroll::mail::{Mailbox, Mailer, Outbox};
 
+use crate::deadlines::mailer_to;
+use crate::harness::smtp_sink::{At, Fault, SmtpSink};
 use crate::harness::{Answer, Browser, PASSWORD, TestApp};
 
 const NEW: &str = "nine quiet harbours in the fog";
@@ -87,9 +90,6 @@ async fn a_person_who_forgot_the_password_chooses_another_through_one_mail() {
     assert_eq!(app.browser().get(&third).await.status, StatusCode::NOT_FOUND);
 }
 
-#[tokio::test]
-async fn an_unknown_address_and_an_ended_log_in_are_answered_alike_and_get_no_mail() {
-    let app = TestApp::new().await;
 // Whoever asks at the door has not said who they are: the wish takes nothing from the person.
 #[tokio::test]
 async fn a_stranger_who_asks_takes_no_invitation_away() {
@@ -111,6 +111,9 @@ async fn a_stranger_who_asks_takes_no_invitation_away() {
     assert_eq!(app.browser().get(&asked).await.status, StatusCode::NOT_FOUND, "all end with the one that is used");
 }
 
+#[tokio::test]
+async fn an_unknown_address_and_an_ended_log_in_are_answered_alike_and_get_no_mail() {
+    let app = TestApp::new().await;
     let administrator = app.sign_in(Role::Administrator).await;
     let ended = app.add_user("ended@palmfan.example", Role::Member).await;
     let mut tx = app.write().await;
@@ -154,6 +157,109 @@ async fn nobodys_mailbox_is_filled() {
     app.browser().sign_in("member@palmfan.example").await;
     let answer = ask(&app.browser(), "no address").await;
     assert_eq!(answer.texts("#email-error").len(), 1);
+}
+
+/// A program that mails through a server of its own, and somebody who can sign in.
+async fn with_sink() -> (TestApp, SmtpSink) {
+    let sink = SmtpSink::start().await;
+    let app = TestApp::with_mailer("2026-03-16T02:00:00Z", mailer_to(&sink.url())).await;
+    app.add_user("member@palmfan.example", Role::Member).await;
+    (app, sink)
+}
+
+/// Lets minutes pass by the program's clock, a few at a time, until it is so.
+async fn minutes_pass(app: &TestApp, each: i64, mut is_so: impl AsyncFnMut() -> bool) {
+    for _ in 0..60 {
+        if is_so().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        app.app.clock.advance(chrono::TimeDelta::minutes(each));
+    }
+    panic!("it never came to be so");
+}
+
+/// Why mails with a link did not go out, as the history tells it.
+async fn not_mailed(app: &TestApp) -> Vec<String> {
+    let entries = app.history().await.into_iter().filter(|entry| entry.action == "user.link_not_mailed");
+    entries.map(|entry| entry.sentence(&rentroll::locale::Locale::En)).collect()
+}
+
+// A server that puts strangers off at first gets the mail once it takes it.
+#[tokio::test]
+async fn a_link_that_cannot_be_mailed_for_now_is_mailed_a_little_later() {
+    let (app, sink) = with_sink().await;
+    sink.script([Some(Fault::code(At::Rcpt, 451)), Some(Fault::Drop(At::Greeting))]);
+    ask(&app.browser(), "member@palmfan.example").await;
+    minutes_pass(&app, 1, async || !sink.messages().is_empty()).await;
+    assert_eq!((sink.messages().len(), sink.connections()), (1, 3));
+    let text = sink.messages()[0].text.clone();
+    let link = text[text.find("/choose-password/").unwrap()..].split_whitespace().next().unwrap().to_owned();
+    assert_eq!(app.browser().get(&link).await.status, StatusCode::OK);
+    assert_eq!(not_mailed(&app).await, Vec::<String>::new());
+}
+
+// What does not go out is seen by whoever can help, and tried no more often than it may be of use.
+#[tokio::test]
+async fn a_link_that_was_not_mailed_stands_in_the_history() {
+    for (fault, tries, said) in [
+        (Fault::code(At::Rcpt, 451), 4, "451 scripted: <…>"),
+        (Fault::code(At::Rcpt, 550), 1, "550 scripted: <…>"),
+        (Fault::code(At::Mail, 530), 1, "wants a sign-in first"),
+        (Fault::Drop(At::Dot), 1, "may or may not"),
+    ] {
+        let (app, sink) = with_sink().await;
+        sink.behave(Fault::Echo);
+        sink.behave(fault.clone());
+        ask(&app.browser(), "member@palmfan.example").await;
+        minutes_pass(&app, 2, async || !not_mailed(&app).await.is_empty()).await;
+        let told = not_mailed(&app).await;
+        assert!(told[0].contains("could not mail member") && told[0].contains(said), "{fault:?}: {told:?}");
+        assert_eq!((told.len(), sink.connections()), (1, tries), "{fault:?}");
+        let administrator = app.sign_in(Role::Administrator).await;
+        let person = administrator.get("/people?q=member").await.attributes("main table a", "href").remove(0);
+        assert!(administrator.get(&person).await.text().contains("没能把重设密码的链接发给"), "on the person's page");
+        for entry in app.history().await {
+            assert!(!String::from_utf8_lossy(&entry.bytes).contains("palmfan"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_the_program_leaves_no_mail_waiting_in_silence() {
+    let (app, sink) = with_sink().await;
+    sink.behave(Fault::code(At::Rcpt, 451));
+    ask(&app.browser(), "member@palmfan.example").await;
+    while sink.connections() == 0 {
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    let begun = tokio::time::Instant::now();
+    app.app.background.end(begun + Duration::from_secs(30)).await;
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert!(not_mailed(&app).await[0].contains("451"));
+}
+
+// Whoever found the password again, or was given another link, waits for no mail.
+#[tokio::test]
+async fn a_link_that_ended_is_not_mailed_any_more() {
+    let (app, sink) = with_sink().await;
+    sink.script([Some(Fault::code(At::Rcpt, 451))]);
+    ask(&app.browser(), "member@palmfan.example").await;
+    wishes(&app, 1).await;
+    while sink.connections() == 0 {
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    let id = sqlx::query_scalar("select id from user_account").fetch_one(&app.app.db).await.unwrap();
+    let mut tx = app.write().await;
+    one_time_link::revoke(&mut tx, UserId(id)).await.unwrap();
+    tx.unchanged();
+    tx.commit().await.unwrap();
+    for _ in 0..4 {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        app.app.clock.advance(chrono::TimeDelta::minutes(2));
+    }
+    assert_eq!((sink.messages().len(), sink.connections()), (0, 1));
+    assert_eq!(not_mailed(&app).await, Vec::<String>::new());
 }
 
 #[tokio::test]

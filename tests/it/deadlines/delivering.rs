@@ -20,7 +20,7 @@ fn from() -> Mailbox {
 }
 
 /// A mailer that speaks to this sink and loses patience soon.
-pub(super) fn mailer_to(url: &str) -> Mailer {
+pub(crate) fn mailer_to(url: &str) -> Mailer {
     let mut settings = SmtpSettings::new(url.parse().unwrap(), from(), None).unwrap();
     settings.deadlines = Deadlines { connect: SHORT, hello: SHORT, command: SHORT, body: SHORT };
     Mailer::Smtp(settings)
