@@ -61,6 +61,7 @@ create table delivery (
 ) with (fillfactor = 60);
 create unique index delivery_escalated_once on delivery (escalates, person_id) where escalates is not null;
 create index delivery_next on delivery (next_at, id) where open;
+create index delivery_given_up on delivery (created_at) where state in ('dead', 'bounced');
 create index delivery_person on delivery (person_id, created_at desc);
 create index delivery_environment on delivery (environment_id, created_at desc);
 alter table reminder add constraint reminder_delivery_id foreign key (delivery_id) references delivery;

@@ -307,7 +307,7 @@ pub async fn waiting(read: &mut Read) -> Result<Waiting> {
 pub struct Late {
     /// How many.
     pub count: i64,
-    /// Since when the oldest of them waits.
+    /// When the oldest of them was made.
     pub since: Option<DateTime<Utc>>,
 }
 
@@ -318,6 +318,32 @@ pub async fn late(read: &mut Read) -> Result<Late> {
         r#"select count(*) as "count!", min(created_at) as since from delivery
            where open and created_at < $1 and reply is distinct from 'outbox'"#,
         before,
+    )
+    .fetch_one(read.connection())
+    .await?;
+    Ok(Late { count: row.count, since: row.since })
+}
+
+/// What was given up while its date still matters: the date is open and where it was, and no later mail about it reached the
+/// same person. It counts until somebody tries it again or the date is closed: a mail that nobody sends must not look like one
+/// that arrived. What bounced is told to those in charge; it counts where none of them could be told either.
+pub async fn given_up(read: &mut Read) -> Result<Late> {
+    let row = sqlx::query!(
+        r#"select count(*) as "count!", min(v.created_at) as since from delivery v
+           where v.state in ('dead', 'bounced')
+             and (v.state = 'dead' or (v.escalates is null and not exists (
+                 select 1 from delivery x where x.escalates = v.id and x.state in ('pending', 'leased', 'sent'))))
+             and exists (
+               select 1
+               from reminder r
+               join deadline d on d.id = r.deadline_id
+               join environment e on e.id = d.environment_id
+               where r.delivery_id = case when v.escalates is null then v.id else v.escalates end
+                 and d.closed is null and d.due_on = r.deadline_on and e.status = 'active'
+                 and not exists (
+                     select 1 from reminder o join delivery w on w.id = o.delivery_id
+                     where o.deadline_id = r.deadline_id and o.deadline_on = r.deadline_on and o.person_id = v.person_id
+                       and o.step < r.step and w.state = 'sent'))"#,
     )
     .fetch_one(read.connection())
     .await?;

@@ -45,12 +45,13 @@ pub async fn readyz(State(app): State<App>) -> Response {
     (status, Json(json!({ "ready": ready }))).into_response()
 }
 
-/// Silence is a fault: mails that should have gone out an hour ago, a job that failed last, and one that has not run well for
-/// long are seen here.
+/// Silence is a fault: mails that should have gone out an hour ago or were given up, a job that failed last, and one that has
+/// not run well for long are seen here.
 async fn state(app: &App) -> Result<Value> {
     let mut read = app.read(&Actor::job("health")).await?;
     let late = delivery::late(&mut read).await?;
-    let (mut listed, mut all_well) = (Vec::new(), late.count == 0);
+    let given_up = delivery::given_up(&mut read).await?;
+    let (mut listed, mut all_well) = (Vec::new(), late.count == 0 && given_up.count == 0);
     for job in jobs::JOBS {
         let newest = jobs::last(read.connection(), job.name).await?;
         let good_at = jobs::last_good(read.connection(), job.name).await?.and_then(|run| run.finished_at);
@@ -68,6 +69,7 @@ async fn state(app: &App) -> Result<Value> {
         "status": if all_well { "ok" } else { "degraded" },
         "database": true,
         "late_reminders": { "count": late.count, "since": late.since },
+        "given_up_reminders": { "count": given_up.count, "since": given_up.since },
         "jobs": listed,
     }))
 }

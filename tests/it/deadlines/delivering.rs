@@ -7,6 +7,7 @@ use rentroll::actor::Role;
 use rentroll::app::App;
 use rentroll::jobs::RunReport;
 use rentroll::mail::{Deadlines, Mailbox, Mailer, Outbox, SmtpSettings};
+use serde_json::Value;
 
 use super::sql;
 use crate::harness::smtp_sink::{At, Fault, SmtpSink};
@@ -169,6 +170,44 @@ async fn a_server_that_never_takes_it_is_given_up_and_shown() {
     let rows = deliveries(&app).await;
     assert_eq!(states(&rows), ["dead", "sent"]);
     assert_eq!(rows[0].3.as_deref(), Some("451 scripted"));
+
+    // Nobody tries it any more: the state of health says so until somebody does, or there is nothing left to tell.
+    let given_up = async || {
+        let health: Value = serde_json::from_str(&app.browser().get("/healthz").await.text()).unwrap();
+        (health["status"].as_str().unwrap().to_owned(), health["given_up_reminders"]["count"].as_i64())
+    };
+    tick(&app.app).await;
+    assert_eq!(given_up().await, ("degraded".to_owned(), Some(1)));
+    let browser = app.sign_in(Role::Administrator).await;
+    let link = browser.get("/deliveries?state=failed").await.attributes("table.deliveries th a", "href").remove(0);
+    browser.submit(&link, "/retry", &[]).await;
+    assert_eq!(given_up().await.1, Some(0));
+    sql(&app, "update delivery set state = 'dead' where state = 'pending'").await;
+    assert_eq!(given_up().await, ("degraded".to_owned(), Some(1)));
+    sql(&app, "update deadline set closed = 'done'").await;
+    tick(&app.app).await;
+    assert_eq!(given_up().await, ("ok".to_owned(), Some(0)));
+}
+
+// A later mail about the same date reached the same person: nobody is left untold.
+#[tokio::test]
+async fn a_given_up_mail_is_made_good_by_a_later_one() {
+    let (app, sink) = with_sink().await;
+    app.open_environment("竹简-预训练", "2025-04-01", Some("2026-03-31")).await;
+    app.remind().await;
+    sql(&app, "update delivery set state = 'dead', sent_at = null").await;
+    app.add_user("admin@palmfan.example", Role::Administrator).await;
+    let count = async || {
+        let health: Value = serde_json::from_str(&app.browser().get("/healthz").await.text()).unwrap();
+        health["given_up_reminders"]["count"].as_i64()
+    };
+    assert_eq!(count().await, Some(2));
+    app.go_to("2026-03-24");
+    sink.behave(Fault::code(At::Rcpt, 550).for_recipient("checker@palmfan.example"));
+    app.remind().await;
+    assert_eq!(count().await, Some(1), "the checker still knows nothing; of the new one the administrator does");
+    sql(&app, "update delivery set state = 'bounced', sent_at = null where escalates is not null").await;
+    assert_eq!(count().await, Some(2), "nobody at all knows that the new one bounced");
 }
 
 // A server that repeats the recipient's address: what it says is kept for ever, the address is not.
