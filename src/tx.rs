@@ -145,6 +145,14 @@ impl Tx {
         Ok(())
     }
 
+    /// Lets nobody else do the same work until this unit of work ends, and waits for whoever does it now, as long as work over
+    /// many rows may take.
+    pub async fn be_alone(&mut self, work: &'static str) -> Result<()> {
+        sqlx::query("set local lock_timeout = '15min'").execute(self.connection()).await?;
+        sqlx::query!("select pg_advisory_xact_lock(hashtextextended($1, 0))", work).execute(self.connection()).await?;
+        Ok(())
+    }
+
     /// Records a change in the history, in this transaction: what it was (nothing, for a new one) and what it is now.
     pub async fn record<T: Audited>(&mut self, action: &'static str, before: Option<&T>, after: &T) -> Result<()> {
         let change = Change::of(action, before, after)?;

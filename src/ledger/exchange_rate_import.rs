@@ -350,6 +350,9 @@ pub async fn run(app: &App, actor: &Actor, bytes: &[u8], file_name: &str, dry_ru
     let mut parsed = parse(bytes);
     let mut tx = app.write_bulk(&actor.clone().through(Path::Import)).await?;
     tx.allow(Permission::Catalogue, None)?;
+    if !dry_run {
+        tx.be_alone("rates from a file").await?;
+    }
     let summary = compare(tx.connection(), &mut parsed).await?;
     if dry_run || !summary.is_right() || summary.rates_new == 0 {
         return Ok(summary);

@@ -60,6 +60,15 @@ async fn a_file_gives_each_day_its_own_rate_and_a_weekend_the_one_before() {
     assert_eq!(rate(&app, "USD", "CNY", "2026-03-12").await, None);
 }
 
+#[tokio::test]
+async fn the_same_file_twice_at_once_goes_in_once() {
+    let app = TestApp::new().await;
+    let (one, two) = tokio::join!(run(&app, DAYS, false), run(&app, DAYS, false));
+    let mut both = [counts(&one), counts(&two)];
+    both.sort_unstable();
+    assert_eq!(both, [[2, 0, 2, 0, 0], [2, 2, 0, 0, 4]]);
+}
+
 // case I08
 #[tokio::test]
 async fn the_same_file_again_adds_nothing_and_a_dry_run_neither() {

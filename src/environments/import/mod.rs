@@ -86,6 +86,10 @@ impl Summary {
 /// the unit of work with [`crate::actor::Source::Import`], commits it where [`Summary::is_right`] holds and drops it otherwise:
 /// a unit of work that met errors or is a dry run has changed nothing.
 pub async fn run(tx: &mut Tx, parsed: &Parsed, dry_run: bool) -> Result<Summary> {
+    if !dry_run {
+        // Another file may bring the same: it is compared with the ledger that this one finds after it.
+        tx.be_alone("environments from a file").await?;
+    }
     let plan = plan::make(tx, parsed).await?;
     let summary = plan.summary(parsed);
     if dry_run || !summary.is_right() || summary.rows_new == 0 {

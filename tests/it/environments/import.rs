@@ -51,6 +51,23 @@ async fn exported(app: &TestApp, format: Format) -> String {
     String::from_utf8(chunks.concat()).expect("text")
 }
 
+// Two files at once: the second waits for the first, however long it takes, and is compared with what it left.
+#[tokio::test]
+async fn a_second_import_waits_for_the_first_and_finds_its_rows() {
+    let app = TestApp::new().await;
+    let mut first = app.app.write_bulk(&app.operator().through(Source::Import)).await.expect("a transaction");
+    let parsed = import::read(FILE.as_bytes()).named("环境.csv");
+    assert_eq!(counts(&import::run(&mut first, &parsed, false).await.expect("a summary")), [4, 4, 0, 0]);
+    let finish = async {
+        // Longer than a page waits for a row.
+        tokio::time::sleep(std::time::Duration::from_millis(2_500)).await;
+        first.commit().await.expect("committed");
+    };
+    let (second, ()) = tokio::join!(run(&app, FILE), finish);
+    assert_eq!(counts(&second), [4, 0, 4, 0]);
+    assert_eq!(app.actions().await.iter().filter(|action| *action == "environments.imported").count(), 1);
+}
+
 // case I02, case I08, case A02, case A10
 #[tokio::test]
 async fn a_file_goes_in_once_and_every_record_has_one_entry() {
