@@ -2,13 +2,18 @@
 //!
 //! An object's key is the SHA-256 of its bytes (`sha256/ab/cdef…`), so the same bytes are one object, and what is stored
 //! never changes. Names, types and versions are rows of ours; the bytes are written **before** the row that names them, so
-//! a row never names bytes that are not there. What a crash leaves is at most an object that no row names, and pieces under
-//! `incoming/`, which [`Documents::sweep`] takes away a day later. Parts of an upload that a bucket holds back are not among
-//! its objects: its own rule for unfinished uploads takes those.
+//! a row never names bytes that are not there.
+//!
+//! What is [`put`](Documents::put) waits under `waiting/` until it is [kept](Documents::keep), which whoever writes the row does
+//! just before it is committed. Previews that nobody confirms and files that are refused are never kept, and
+//! [`Documents::sweep`] takes them away some days later; it never looks at what was kept. What a crash leaves is at most an
+//! object that no row names, and pieces under `incoming/`, which are swept a day later. Parts of an upload that a bucket holds
+//! back are not among its objects: its own rule for unfinished uploads takes those.
 //!
 //! Bytes are hashed again as they are read: damage in the store breaks the download instead of passing for the document.
 
 mod bucket;
+mod incoming;
 
 use std::fmt;
 use std::path::Path;
@@ -25,14 +30,15 @@ use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
 use object_store::prefix::PrefixStore;
 use object_store::{
-    Certificate, Error as StoreError, ObjectStore, ObjectStoreExt as _, PutMode, PutPayload, RetryConfig,
-    WriteMultipart,
+    Certificate, Error as StoreError, GetResult, ObjectStore, ObjectStoreExt as _, PutPayload, RetryConfig,
 };
 use sha2::{Digest as _, Sha256};
 use url::Url;
 use uuid::Uuid;
 
+use self::incoming::Incoming;
 use crate::error::{Error, Result};
+use crate::limits;
 use crate::locale::Message;
 
 /// What is longer goes up in parts of this size (S3 takes no smaller ones); what is shorter in one request.
@@ -44,6 +50,8 @@ const RETRIES: usize = 3;
 const RETRY_FOR: Duration = Duration::from_secs(15);
 /// Where bytes wait whose name is not known yet.
 const INCOMING: &str = "incoming";
+/// Where bytes wait that no row names yet.
+const WAITING: &str = "waiting";
 
 /// The object store. Cheap to clone.
 #[derive(Clone)]
@@ -122,8 +130,8 @@ impl Documents {
         Ok(Self { store: Arc::new(PrefixStore::new(store, prefix)), place: url.into(), folder: None })
     }
 
-    /// Stores the bytes and gives their name. Bytes that are there already stay as they are. Large ones go up in parts
-    /// while they come, so memory stays flat.
+    /// Stores the bytes, to be read or [kept](Documents::keep) within [`limits::WAITING_TIME`], and gives their name. Those that
+    /// were kept before stay as they are. Large ones go up in parts while they come, so memory stays flat.
     ///
     /// # Errors
     /// [`Error::Invalid`] at `file` over `limit` (in bytes); an error of the stream as it is; [`Error::Unavailable`] where the store
@@ -153,23 +161,28 @@ impl Documents {
     }
 
     async fn put_at_once(&self, stored: Stored, payload: PutPayload) -> Result<()> {
+        if !self.has(&key(&stored.sha256), stored.size).await? {
+            // Where the same bytes wait already, their time begins anew.
+            let written = self.store.put(&waiting(&stored.sha256), payload).await;
+            written.map_err(|error| self.away(error.into(), "write"))?;
+        }
+        Ok(())
+    }
+
+    /// Keeps what was stored for good; whoever writes a row that names it calls this before the row is committed. Twice is once.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] where it waited for so long that it was swept.
+    pub async fn keep(&self, stored: Stored) -> Result<()> {
         let key = key(&stored.sha256);
-        match self.store.put_opts(&key, payload.clone(), PutMode::Create.into()).await {
-            Ok(_) => Ok(()),
-            Err(StoreError::AlreadyExists { .. } | StoreError::Precondition { .. }) => {
-                if self.has(&key, stored.size).await? {
-                    Ok(())
-                } else {
-                    Err(self.away(anyhow!("an object is there and is not"), "write"))
-                }
-            }
-            // A store that cannot refuse to overwrite: the same key is the same bytes, so a race does no harm.
-            Err(StoreError::NotImplemented { .. } | StoreError::NotSupported { .. }) => {
-                if !self.has(&key, stored.size).await? {
-                    self.store.put(&key, payload).await.map_err(|error| self.away(error.into(), "write"))?;
-                }
-                Ok(())
-            }
+        if self.has(&key, stored.size).await? {
+            return Ok(());
+        }
+        match self.store.rename(&waiting(&stored.sha256), &key).await {
+            Ok(()) => Ok(()),
+            // Somebody else may have kept the same bytes at the same moment.
+            Err(StoreError::NotFound { .. }) if self.has(&key, stored.size).await? => Ok(()),
+            Err(StoreError::NotFound { .. }) => Err(Error::Conflict(Message::new("import-file-gone"))),
             Err(error) => Err(self.away(error.into(), "write")),
         }
     }
@@ -210,26 +223,32 @@ impl Documents {
     /// [`Error::Unavailable`] where the store does not answer.
     pub async fn get(&self, sha256: &[u8; 32]) -> Result<Found> {
         let key = key(sha256);
-        let found = self.store.get(&key).await.map_err(|error| match error {
-            StoreError::NotFound { .. } => {
-                Error::Internal(anyhow!("the object {key} is missing from the documents in {}", self.place))
-            }
-            other => self.away(other.into(), "read"),
-        })?;
-        let size = found.meta.size;
-        let this = self.clone();
-        let bytes = found.into_stream().map_err(move |error| this.away(error.into(), "read"));
-        let damaged = format!("the object {key} in {} is damaged: its bytes do not have its hash", self.place);
-        Ok(Found { size, bytes: verified(bytes, *sha256, damaged).boxed() })
+        let missing = || Error::Internal(anyhow!("the object {key} is missing from the documents in {}", self.place));
+        self.find(sha256).await?.ok_or_else(missing)
     }
 
     /// The bytes of a name that nobody may have stored: an address that a person typed.
     pub async fn find(&self, sha256: &[u8; 32]) -> Result<Option<Found>> {
-        match self.store.head(&key(sha256)).await {
-            Ok(_) => self.get(sha256).await.map(Some),
-            Err(StoreError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(self.away(error.into(), "read")),
+        let Some(found) = self.first(sha256).await? else { return Ok(None) };
+        let size = found.meta.size;
+        let damaged =
+            format!("the object {} in {} is damaged: its bytes do not have its hash", found.meta.location, self.place);
+        let this = self.clone();
+        let bytes = found.into_stream().map_err(move |error| this.away(error.into(), "read"));
+        Ok(Some(Found { size, bytes: verified(bytes, *sha256, damaged).boxed() }))
+    }
+
+    /// What is stored under a name: what was kept, else what waits.
+    async fn first(&self, sha256: &[u8; 32]) -> Result<Option<GetResult>> {
+        // Once more at the first place: it may have been kept between the two looks.
+        for key in [key(sha256), waiting(sha256), key(sha256)] {
+            match self.store.get(&key).await {
+                Ok(found) => return Ok(Some(found)),
+                Err(StoreError::NotFound { .. }) => {}
+                Err(error) => return Err(self.away(error.into(), "read")),
+            }
         }
+        Ok(None)
     }
 
     /// Writes, reads and deletes a small object, so that `doctor` can say whether the store works.
@@ -245,18 +264,24 @@ impl Documents {
         if read == probe { Ok(()) } else { Err(self.away(anyhow!("it gave other bytes than it was given"), "read")) }
     }
 
-    /// Takes away what uploads left that ended before their bytes had a name, where it is older than this; gives how much. An
-    /// upload that still goes on writes, and is younger.
-    pub async fn sweep(&self, before: DateTime<Utc>) -> Result<u64> {
-        let Some(folder) = &self.folder else { return self.sweep_bucket(before).await };
-        let folder = folder.join(INCOMING);
+    /// Takes away what uploads left that ended before their bytes had a name, and what waited in vain to be kept; gives how much.
+    /// An upload that still goes on writes, and is younger. What is being confirmed just now was read before or is
+    /// found gone by [`Documents::keep`]: then nothing is saved.
+    pub async fn sweep(&self, now: DateTime<Utc>) -> Result<u64> {
+        let incoming = self.sweep_one(INCOMING, now - limits::INCOMING_TIME).await?;
+        Ok(incoming + self.sweep_one(WAITING, now - limits::WAITING_TIME).await?)
+    }
+
+    async fn sweep_one(&self, place: &'static str, before: DateTime<Utc>) -> Result<u64> {
+        let Some(folder) = &self.folder else { return self.sweep_bucket(place, before).await };
+        let folder = folder.join(place);
         let swept = tokio::task::spawn_blocking(move || remove_older(&folder, before)).await;
         let swept = swept.map_err(|panicked| Error::Internal(panicked.into()))?;
         swept.map_err(|error| self.away(error.into(), "delete"))
     }
 
-    async fn sweep_bucket(&self, before: DateTime<Utc>) -> Result<u64> {
-        let mut found = self.store.list(Some(&Key::from(INCOMING)));
+    async fn sweep_bucket(&self, place: &'static str, before: DateTime<Utc>) -> Result<u64> {
+        let mut found = self.store.list(Some(&Key::from(place)));
         let mut swept = 0;
         while let Some(object) = found.try_next().await.map_err(|error| self.away(error.into(), "list"))? {
             if object.last_modified < before {
@@ -324,68 +349,6 @@ impl Measure {
     }
 }
 
-/// Bytes on their way up in parts. Whatever ends it early takes its parts away, a vanished caller too.
-struct Incoming {
-    store: Arc<dyn ObjectStore>,
-    key: Key,
-    upload: Option<WriteMultipart>,
-}
-
-impl Incoming {
-    async fn start(documents: &Documents) -> Result<Self> {
-        let name = Uuid::new_v4().to_string();
-        let key = Key::from_iter([INCOMING, name.as_str()]);
-        let store = Arc::clone(&documents.store);
-        let upload = store.put_multipart(&key).await.map_err(|error| documents.away(error.into(), "write"))?;
-        Ok(Self { store, key, upload: Some(WriteMultipart::new_with_chunk_size(upload, PART)) })
-    }
-
-    async fn add(&mut self, documents: &Documents, chunk: Bytes) -> Result<()> {
-        let upload = self.upload.as_mut().expect("only `finish` and `abort` take it, and they consume this");
-        let sent = upload.wait_for_capacity(PARTS_UNDERWAY).await;
-        upload.put(chunk);
-        sent.map_err(|error| documents.away(error.into(), "write"))
-    }
-
-    async fn finish(mut self, documents: &Documents, stored: Stored) -> Result<()> {
-        let upload = self.upload.take().expect("only `finish` and `abort` take it, and they consume this");
-        upload.finish().await.map_err(|error| documents.away(error.into(), "write"))?;
-        let key = key(&stored.sha256);
-        let named = match documents.has(&key, stored.size).await {
-            Ok(true) => self.store.delete(&self.key).await,
-            Ok(false) => self.store.rename(&self.key, &key).await,
-            Err(error) => {
-                let _ = self.store.delete(&self.key).await;
-                return Err(error);
-            }
-        };
-        named.map_err(|error| documents.away(error.into(), "write"))
-    }
-
-    async fn abort(mut self) {
-        if let Some(upload) = self.upload.take() {
-            take_away(upload, &self.key).await;
-        }
-    }
-}
-
-impl Drop for Incoming {
-    fn drop(&mut self) {
-        if let Some(upload) = self.upload.take()
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
-            let key = self.key.clone();
-            runtime.spawn(async move { take_away(upload, &key).await });
-        }
-    }
-}
-
-async fn take_away(upload: WriteMultipart, key: &Key) {
-    if let Err(error) = upload.abort().await {
-        tracing::warn!(%key, %error, "the parts of an aborted upload stay in the documents");
-    }
-}
-
 /// The same bytes; each is given only when more have come or all are known to be right.
 fn verified<S>(bytes: S, sha256: [u8; 32], damaged: String) -> impl Stream<Item = Result<Bytes>> + Send
 where
@@ -415,6 +378,10 @@ fn key(sha256: &[u8; 32]) -> Key {
     let name = hex::encode(sha256);
     let (folder, rest) = name.split_at(2);
     Key::from_iter(["sha256", folder, rest])
+}
+
+fn waiting(sha256: &[u8; 32]) -> Key {
+    Key::from_iter([WAITING, hex::encode(sha256).as_str()])
 }
 
 /// Removes the files that were last written before this. The store's own list passes over files that are not finished.
@@ -522,7 +489,12 @@ mod tests {
         assert_eq!(stored.size, 3);
         let name = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(hex::encode(stored.sha256), name);
-        assert_eq!(files(folder.path()), [format!("documents/sha256/{}/{}", &name[..2], &name[2..])]);
+        assert_eq!(files(folder.path()), [format!("documents/waiting/{name}")]);
+        assert_eq!(read(&documents, &stored.sha256).await.unwrap(), b"abc");
+        for _ in 0..2 {
+            documents.keep(stored).await.unwrap();
+            assert_eq!(files(folder.path()), [format!("documents/sha256/{}/{}", &name[..2], &name[2..])]);
+        }
         assert_eq!(read(&documents, &stored.sha256).await.unwrap(), b"abc");
         let empty = documents.put_bytes(Bytes::new(), 0).await.unwrap();
         assert_eq!(read(&documents, &empty.sha256).await.unwrap(), b"");
@@ -533,6 +505,9 @@ mod tests {
         let (documents, folder) = in_temporary_folder();
         let once = documents.put(pieces(large()), NO_LIMIT).await.unwrap();
         let small = documents.put_bytes(Bytes::from_static(b"small"), NO_LIMIT).await.unwrap();
+        for stored in [once, small] {
+            documents.keep(stored).await.unwrap();
+        }
         let written = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().modified().unwrap();
         let before: Vec<_> = files(folder.path()).into_iter().map(|name| (written(&name), name)).collect();
         assert_eq!(before.len(), 2);
@@ -571,20 +546,57 @@ mod tests {
         let now = DateTime::UNIX_EPOCH + chrono::TimeDelta::days(20_000);
         assert_eq!(documents.sweep(now).await.unwrap(), 0, "nothing was ever uploaded");
         let kept = documents.put(pieces(large()), NO_LIMIT).await.unwrap();
+        documents.keep(kept).await.unwrap();
         let incoming = folder.path().join("documents/incoming");
         for (name, hours) in [("a#1", 25), ("b", 25), ("c#1", 23)] {
             let file = std::fs::File::create(incoming.join(name)).unwrap();
             file.set_modified((now - chrono::TimeDelta::hours(hours)).into()).unwrap();
         }
-        assert_eq!(documents.sweep(now - chrono::TimeDelta::days(1)).await.unwrap(), 2);
+        assert_eq!(documents.sweep(now).await.unwrap(), 2);
         assert!(!incoming.join("a#1").exists() && !incoming.join("b").exists() && incoming.join("c#1").exists());
         assert!(read(&documents, &kept.sha256).await.is_ok(), "a document is never swept");
+    }
+
+    #[tokio::test]
+    async fn what_nobody_kept_is_swept_after_some_days_and_what_was_kept_never() {
+        let (documents, folder) = in_temporary_folder();
+        let put = async |bytes: &'static [u8]| documents.put_bytes(Bytes::from_static(bytes), NO_LIMIT).await.unwrap();
+        let (kept, in_vain, again, young) =
+            (put(b"kept").await, put(b"vain").await, put(b"again").await, put(b"young").await);
+        documents.keep(kept).await.unwrap();
+        let now = DateTime::UNIX_EPOCH + chrono::TimeDelta::days(20_000);
+        for (name, old) in
+            files(folder.path()).into_iter().map(|name| (name.clone(), !name.ends_with(&hex::encode(young.sha256))))
+        {
+            let days = if old { 400 } else { 6 };
+            let file = std::fs::File::options().append(true).open(folder.path().join(name)).unwrap();
+            file.set_modified((now - chrono::TimeDelta::days(days)).into()).unwrap();
+        }
+        // Uploaded once more just now: its time begins anew.
+        put(b"again").await;
+        assert_eq!(documents.sweep(now).await.unwrap(), 1);
+        assert!(documents.find(&in_vain.sha256).await.unwrap().is_none());
+        for there in [kept, again, young] {
+            assert!(read(&documents, &there.sha256).await.is_ok());
+        }
+        let Err(Error::Conflict(gone)) = documents.keep(in_vain).await else { panic!("must be gone") };
+        assert_eq!(gone.key, "import-file-gone");
+    }
+
+    #[tokio::test]
+    async fn whoever_keeps_the_same_bytes_at_once_keeps_them() {
+        let (documents, _folder) = in_temporary_folder();
+        let stored = documents.put_bytes(Bytes::from_static(b"both"), NO_LIMIT).await.unwrap();
+        let (one, two) = tokio::join!(documents.keep(stored), documents.keep(stored));
+        assert!(one.is_ok() && two.is_ok());
+        assert_eq!(read(&documents, &stored.sha256).await.unwrap(), b"both");
     }
 
     #[tokio::test]
     async fn damaged_bytes_do_not_pass_for_the_document() {
         let (documents, folder) = in_temporary_folder();
         let stored = documents.put_bytes(Bytes::from_static(b"contract"), NO_LIMIT).await.unwrap();
+        documents.keep(stored).await.unwrap();
         let file = folder.path().join(&files(folder.path())[0]);
         std::fs::write(&file, b"forgery!").unwrap();
         let mut bytes = documents.get(&stored.sha256).await.unwrap().bytes;
@@ -682,6 +694,11 @@ mod tests {
         assert_eq!(documents.put(pieces(large()), NO_LIMIT).await.unwrap(), stored);
         assert!(read(&documents, &stored.sha256).await.unwrap() == large().concat());
         assert!(documents.put(pieces(large()), 11_000_000).await.is_err());
+        for kept in [small, stored, small] {
+            documents.keep(kept).await.unwrap();
+        }
+        assert_eq!(documents.put(pieces(large()), NO_LIMIT).await.unwrap(), stored);
+        assert!(read(&documents, &stored.sha256).await.unwrap() == large().concat());
 
         let bucket = Documents::in_bucket("s3://contracts", variables(), &[]).unwrap();
         let mut keys: Vec<_> =
@@ -692,10 +709,15 @@ mod tests {
 
         let left = Key::from("incoming/left");
         documents.store.put(&left, PutPayload::from("half")).await.unwrap();
+        let waits = documents.put_bytes(Bytes::from_static(b"waits"), NO_LIMIT).await.unwrap();
         let written = documents.store.head(&left).await.unwrap().last_modified;
-        assert_eq!(documents.sweep(written).await.unwrap(), 0);
-        assert_eq!(documents.sweep(written + chrono::TimeDelta::seconds(1)).await.unwrap(), 1);
+        let a_second = chrono::TimeDelta::seconds(1);
+        assert_eq!(documents.sweep(written + limits::INCOMING_TIME).await.unwrap(), 0);
+        assert_eq!(documents.sweep(written + limits::INCOMING_TIME + a_second).await.unwrap(), 1);
         assert!(documents.store.head(&left).await.is_err());
+        assert_eq!(read(&documents, &waits.sha256).await.unwrap(), b"waits");
+        assert_eq!(documents.sweep(written + limits::WAITING_TIME + a_second * 10).await.unwrap(), 1);
+        assert!(documents.find(&waits.sha256).await.unwrap().is_none());
         assert!(read(&documents, &stored.sha256).await.is_ok(), "a document is never swept");
 
         let nowhere = Documents::in_bucket("s3://missing", variables(), &[]).unwrap();

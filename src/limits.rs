@@ -167,6 +167,8 @@ pub const JOB_RUN_DAYS: i64 = 400;
 pub const SUBMISSION_TIME: TimeDelta = TimeDelta::days(30);
 /// How long what an upload left that was killed may lie in the store of documents: no upload takes so long.
 pub const INCOMING_TIME: TimeDelta = TimeDelta::days(1);
+/// How long an uploaded file may wait to be confirmed: whoever looks at a preview on Friday can come back on Monday.
+pub const WAITING_TIME: TimeDelta = TimeDelta::days(7);
 /// Days that a sent mail stays in the outbox.
 pub const OUTBOX_DAYS: i64 = 90;
 

@@ -11,7 +11,7 @@ use crate::limits;
 use crate::mail::Mailer;
 
 /// Ended sessions and links, counted failures, forms that were sent, old job runs, old mails in the outbox, what killed uploads
-/// left.
+/// left, files that nobody confirmed.
 pub(super) async fn sweep(run: Run) -> Result<RunReport> {
     let mut tx = run.app.machine(&run.actor).await?;
     let now = tx.now();
@@ -24,7 +24,7 @@ pub(super) async fn sweep(run: Run) -> Result<RunReport> {
     if let Mailer::Directory(outbox) = &run.app.mailer {
         swept += sweep_outbox(outbox.path.clone(), now - TimeDelta::days(limits::OUTBOX_DAYS)).await?;
     }
-    swept += run.app.documents.sweep(now - limits::INCOMING_TIME).await?;
+    swept += run.app.documents.sweep(now).await?;
     let swept = i64::try_from(swept).unwrap_or(i64::MAX);
     Ok(RunReport { matched: swept, done: swept, ..RunReport::default() })
 }

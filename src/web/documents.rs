@@ -164,12 +164,14 @@ async fn store(app: &App, shell: &Shell, place: &Place, upload: &Upload) -> Resu
     let mut new = parse(upload)?;
     let submit_id = upload.fields.submit_id()?;
     let bytes = upload.file()?.bytes.clone();
-    new.sha256 = app.documents.put_bytes(bytes, limits::UPLOAD_BYTES).await?.sha256;
+    let stored = app.documents.put_bytes(bytes, limits::UPLOAD_BYTES).await?;
+    new.sha256 = stored.sha256;
     let mut tx = app.write(&shell.actor).await?;
     if tx.sent_before(submit_id).await?.is_some() {
         return Ok(());
     }
     document::attach(&mut tx, place, &new).await?;
+    app.documents.keep(stored).await?;
     tx.commit().await
 }
 

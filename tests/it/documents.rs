@@ -249,6 +249,48 @@ async fn a_document_is_seen_by_whoever_sees_what_it_hangs_on() {
     assert_eq!(app.browser().get(&secret).await.status, StatusCode::SEE_OTHER, "to sign in");
 }
 
+/// How many objects lie in a part of the store.
+fn stored(app: &TestApp, part: &str) -> usize {
+    let mut open = vec![app.folder().join("documents").join(part)];
+    let mut count = 0;
+    while let Some(folder) = open.pop() {
+        for entry in folder.read_dir().into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { open.push(path) } else { count += 1 }
+        }
+    }
+    count
+}
+
+// A file that was refused, or looked at and never confirmed, does not lie in the store for ever.
+#[tokio::test]
+async fn what_was_uploaded_and_never_confirmed_goes_after_some_days() {
+    let app = TestApp::new().await;
+    let browser = app.sign_in(Role::Administrator).await;
+    let [page, ..] = things(&app, &browser).await;
+    attach(&browser, &page, ("a.txt", b"kept"), &[]).await;
+    assert_eq!((stored(&app, "sha256"), stored(&app, "waiting")), (1, 0), "attached is kept");
+    browser.upload("/imports/environments", &[], ("file", "salaries.csv", b"name,salary\nA,1\n")).await;
+    let rates = b"base,quote,date,rate\nUSD,CNY,2026-03-02,7\n";
+    let preview = browser.upload("/imports/rates", &[], ("file", "rates.csv", rates)).await.location();
+    assert_eq!((stored(&app, "sha256"), stored(&app, "waiting")), (1, 2));
+
+    let sweep = rentroll::jobs::find("sweep").unwrap();
+    // The store goes by the machine's own clock.
+    let uploaded = rentroll::clock::Clock::System.now();
+    app.app.clock.set(uploaded + chrono::TimeDelta::days(6));
+    rentroll::jobs::run(&app.app, sweep, None).await.unwrap();
+    assert_eq!((stored(&app, "sha256"), stored(&app, "waiting")), (1, 2), "over a long weekend it can be confirmed");
+    app.app.clock.set(uploaded + chrono::TimeDelta::days(8));
+    rentroll::jobs::run(&app.app, sweep, None).await.unwrap();
+    assert_eq!((stored(&app, "sha256"), stored(&app, "waiting")), (1, 0));
+    let browser = app.browser();
+    browser.sign_in("administrator@palmfan.example").await;
+    assert_eq!(browser.get(&preview).await.status, StatusCode::NOT_FOUND);
+    let link = browser.get(&page).await.attributes("table.documents td:first-child a", "href")[0].clone();
+    assert_eq!(browser.get(&link).await.bytes, b"kept");
+}
+
 // Damage in the store breaks a download instead of passing for the document.
 #[tokio::test]
 async fn a_damaged_file_is_not_served_as_the_document() {

@@ -27,6 +27,7 @@ use crate::actor::{Actor, Permission};
 use crate::app::App;
 use crate::catalog::provider;
 use crate::dates::Period;
+use crate::documents::Stored;
 use crate::error::{Error, Result};
 use crate::ids::{BillImportId, ProviderId};
 use crate::limits;
@@ -243,7 +244,7 @@ async fn import(
         super::spend::make_partition(&mut machine, *period).await?;
         machine.commit().await?;
     }
-    store(app, &file, fingerprint.sha256).await?;
+    store(app, &file, &fingerprint).await?;
     let facts = book::Facts { provider, provider_name: name, file_name: file.name, fingerprint, digest: read.digest };
     let id = book::book(&mut tx, &facts, &summary, &read.resources).await?;
     tx.commit().await?;
@@ -279,9 +280,9 @@ fn unreadable(cause: &io::Error) -> Error {
 }
 
 /// Keeps the file's own bytes, before the rows that name them.
-async fn store(app: &App, file: &BillFile, sha256: [u8; 32]) -> Result<()> {
+async fn store(app: &App, file: &BillFile, read: &file::Fingerprint) -> Result<()> {
     let stored = match &file.source {
-        Source::Document(_) => return Ok(()),
+        Source::Document(_) => Stored { sha256: read.sha256, size: read.bytes },
         Source::Bytes(bytes) => app.documents.put_bytes(bytes.clone(), limits::IMPORT_BYTES).await?,
         Source::Path(path) => {
             let file = tokio::fs::File::open(path).await.map_err(|cause| unreadable(&cause))?;
@@ -290,7 +291,10 @@ async fn store(app: &App, file: &BillFile, sha256: [u8; 32]) -> Result<()> {
             app.documents.put(chunks, limits::IMPORT_BYTES).await?
         }
     };
-    if stored.sha256 == sha256 { Ok(()) } else { Err(Error::Conflict(Message::new("error-import-changed"))) }
+    if stored.sha256 != read.sha256 {
+        return Err(Error::Conflict(Message::new("error-import-changed")));
+    }
+    app.documents.keep(stored).await
 }
 
 /// Takes in a file's bytes, for a preview and the import after it; gives their name.

@@ -206,7 +206,7 @@ async fn a_link_that_was_not_mailed_stands_in_the_history() {
         (Fault::code(At::Rcpt, 451), 4, "451 scripted: <…>"),
         (Fault::code(At::Rcpt, 550), 1, "550 scripted: <…>"),
         (Fault::code(At::Mail, 530), 1, "wants a sign-in first"),
-        (Fault::Drop(At::Dot), 1, "may or may not"),
+        (Fault::Drop(At::Dot), 1, "It may arrive or not"),
     ] {
         let (app, sink) = with_sink().await;
         sink.behave(Fault::Echo);

@@ -167,6 +167,26 @@ async fn a_file_met_again_adds_nothing_and_equal_lines_both_count() {
     assert_sums(&app).await;
 }
 
+// A bill that was looked at waits some days to be confirmed; one that was booked is kept for ever.
+#[tokio::test]
+async fn a_booked_bill_stays_in_the_store_and_one_that_nobody_confirms_does_not() {
+    let app = TestApp::new().await;
+    let take_in = async |resource: &'static str| {
+        let text = bill(&[bill_line(resource, "2026-03-01T00:00:00Z", "1")]);
+        bill_import::take_in(&app.app, &app.operator(), text.into()).await.unwrap()
+    };
+    let (booked, in_vain) = (take_in("i-1").await, take_in("i-2").await);
+    for (sha256, dry_run) in [(booked, true), (booked, false), (in_vain, true)] {
+        let file = BillFile { name: "b".to_owned(), source: Source::Document(sha256) };
+        let run = bill_import::run(&app.app, &app.operator(), file, "苇塘云", dry_run, Arc::new(|_| ())).await;
+        assert_eq!(run.unwrap().rows_new, 1);
+    }
+    app.app.clock.set(rentroll::clock::Clock::System.now() + chrono::TimeDelta::days(400));
+    rentroll::jobs::run(&app.app, rentroll::jobs::find("sweep").unwrap(), None).await.unwrap();
+    assert!(app.app.documents.find(&booked).await.unwrap().is_some());
+    assert!(app.app.documents.find(&in_vain).await.unwrap().is_none());
+}
+
 // case I08: broken off halfway, nothing is there; then it goes through as if nothing had been.
 #[tokio::test]
 async fn an_import_that_fails_halfway_leaves_nothing() {
