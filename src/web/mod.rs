@@ -20,6 +20,7 @@ pub mod routes;
 pub mod server;
 pub mod session;
 pub mod shell;
+pub mod signed_out;
 pub mod stale;
 pub mod statics;
 pub mod time;

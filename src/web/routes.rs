@@ -98,7 +98,8 @@ impl Routes {
     }
 }
 
-/// Lets through who brings what the route needs. A page sends others to sign in; a file or data request gets 401.
+/// Lets through who brings what the route needs. A page sends others to sign in; a file or data request
+/// gets 401, and so does a form, which comes back with what was typed.
 async fn guard(State(needs): State<Needs>, request: Request, next: Next) -> Response {
     let visitor = request.extensions().get::<Visitor>().cloned().unwrap_or_default();
     match (needs, &visitor.signed_in) {
@@ -115,8 +116,11 @@ async fn guard(State(needs): State<Needs>, request: Request, next: Next) -> Resp
             }
         }
         (_, None) => {
-            if request.method() != Method::GET || is_data(request.uri().path()) {
+            if is_data(request.uri().path()) {
                 return crate::web::errors::unsigned();
+            }
+            if request.method() != Method::GET {
+                return crate::web::signed_out::keep(&visitor, request).await;
             }
             // Only a path of our own, so that nobody can be sent elsewhere after signing in.
             let wanted = request.uri().path_and_query().map_or("/", |path| path.as_str());

@@ -7,6 +7,7 @@ mod people;
 mod projects;
 mod set_up;
 mod settings;
+mod signed_out;
 mod signing_in;
 
 use axum::body::Body;
