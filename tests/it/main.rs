@@ -6,6 +6,7 @@ mod access;
 mod catalog;
 mod cli;
 mod commit;
+mod concurrency;
 mod deadlines;
 mod documents;
 mod environments;

@@ -144,6 +144,9 @@ async fn change(State(app): State<App>, shell: Shell, Path(id): Path<i64>, field
     let changed = async {
         let facts = ContactFacts::parse(&|name| fields.get(name))?;
         let mut tx = app.write(&shell.actor).await?;
+        if tx.sent_before(fields.submit_id()?).await?.is_some() {
+            return Ok(contact::get(tx.connection(), ContactId(id)).await?.provider_id);
+        }
         let contact = contact::change(&mut tx, ContactId(id), fields.version()?, &facts).await?;
         tx.commit().await?;
         Ok(contact.provider_id)

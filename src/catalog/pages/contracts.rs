@@ -167,7 +167,9 @@ async fn change(State(app): State<App>, shell: Shell, Path(id): Path<i64>, field
     let changed = async {
         let facts = ContractFacts::parse(&|name| fields.get(name))?;
         let mut tx = app.write(&shell.actor).await?;
-        contract::change(&mut tx, ContractId(id), fields.version()?, &facts).await?;
+        if tx.sent_before(fields.submit_id()?).await?.is_none() {
+            contract::change(&mut tx, ContractId(id), fields.version()?, &facts).await?;
+        }
         tx.commit().await
     };
     let (status, errors) = match changed.await {

@@ -182,7 +182,9 @@ async fn change_provider(
     let changed = async {
         let facts = ProviderFacts::parse(&|name| fields.get(name))?;
         let mut tx = app.write(&shell.actor).await?;
-        provider::change(&mut tx, ProviderId(id), fields.version()?, &facts).await?;
+        if tx.sent_before(fields.submit_id()?).await?.is_none() {
+            provider::change(&mut tx, ProviderId(id), fields.version()?, &facts).await?;
+        }
         tx.commit().await
     };
     let (status, errors) = match changed.await {

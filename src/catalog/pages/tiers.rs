@@ -192,7 +192,9 @@ async fn change_tier(State(app): State<App>, shell: Shell, Path(id): Path<i64>, 
     let changed = async {
         let facts = TierFacts::parse(&|name| fields.get(name))?;
         let mut tx = app.write(&shell.actor).await?;
-        tier::change(&mut tx, TierId(id), fields.version()?, &facts).await?;
+        if tx.sent_before(fields.submit_id()?).await?.is_none() {
+            tier::change(&mut tx, TierId(id), fields.version()?, &facts).await?;
+        }
         tx.commit().await
     };
     let (status, errors) = match changed.await {

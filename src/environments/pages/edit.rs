@@ -139,6 +139,10 @@ async fn changed(app: &App, shell: &Shell, id: EnvironmentId, fields: &Fields) -
     let mut tx = app.write(&shell.actor.clone().because(fields.reason())).await?;
     let environment = environment::get(tx.connection(), id).await?;
     tx.allow(Permission::Operate, Some(environment.project_id))?;
+    let location = format!("/environments/{id}");
+    if tx.sent_before(fields.submit_id()?).await?.is_some() {
+        return Ok(Sent::Done(location));
+    }
     tx.same_version(environment.version, fields.version()?)?;
     let text = |name: &str| if name == "project" { environment.project.as_str() } else { fields.get(name) };
     let mut errors = FieldErrors::new();
@@ -150,7 +154,7 @@ async fn changed(app: &App, shell: &Shell, id: EnvironmentId, fields: &Fields) -
     let (_, facts) = description.resolve(&mut tx).await?;
     environment::change(&mut tx, id, fields.version()?, &facts).await?;
     tx.commit().await?;
-    Ok(Sent::Done(format!("/environments/{id}")))
+    Ok(Sent::Done(location))
 }
 
 /// The edit form again, with what was typed; where somebody else was faster, with both versions, and from the present one on.

@@ -71,6 +71,9 @@ async fn changed(app: &App, shell: &Shell, id: TermId, fields: &Fields) -> Resul
     let before = term::get(tx.connection(), id).await?;
     tx.allow(Permission::Operate, Some(before.project_id))?;
     let Some(new) = new else { return Err(errors.into()) };
+    if tx.sent_before(fields.submit_id()?).await?.is_some() {
+        return Ok(before.environment_id);
+    }
     let term = term::change(&mut tx, id, fields.version()?, &new).await?;
     tx.commit().await?;
     Ok(term.environment_id)

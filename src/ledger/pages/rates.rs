@@ -80,7 +80,9 @@ async fn add(State(app): State<App>, shell: Shell, fields: Fields) -> Result<Res
     let added = async {
         let new = NewRate::parse(&|name| fields.get(name))?;
         let mut tx = app.write(&shell.actor).await?;
-        exchange_rate::add(&mut tx, &new).await?;
+        if tx.sent_before(fields.submit_id()?).await?.is_none() {
+            exchange_rate::add(&mut tx, &new).await?;
+        }
         tx.commit().await
     };
     match added.await {

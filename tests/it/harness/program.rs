@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use rentroll::access::{person, project, user};
@@ -17,6 +18,8 @@ use rentroll::jobs::{self, RunReport};
 use rentroll::mail::{Mailbox, Mailer, Memory, Outgoing};
 use rentroll::postgres::database;
 use rentroll::tx::{Read, Tx};
+use sqlx::postgres::PgPoolOptions;
+use sqlx::{Executor as _, PgPool};
 
 use super::browser::Browser;
 use super::database::TestDatabase;
@@ -106,10 +109,33 @@ impl TestApp {
 
     /// Another instance of the program over the same database and clock.
     pub async fn another(&self, mailer: Mailer, public_url: Option<&str>) -> App {
+        let db = database::pool(&self.database.options(), 5).await.expect("a pool");
+        self.instance(mailer, public_url, db).await
+    }
+
+    /// Another instance, whose requests wait for a connection and for one another as long as it takes: for stories of many at
+    /// once, which must not hang on how fast the machine is.
+    pub async fn patient(&self) -> App {
+        let db = PgPoolOptions::new()
+            .max_connections(8)
+            .acquire_timeout(Duration::from_hours(1))
+            .after_connect(|connection, _| {
+                Box::pin(async move {
+                    connection.execute("set role rentroll_app; set timezone = 'UTC'; set jit = off").await?;
+                    Ok(())
+                })
+            })
+            .connect_with(self.database.options())
+            .await
+            .expect("a pool");
+        self.instance(Mailer::Memory(self.memory.clone()), Some("http://localhost"), db).await
+    }
+
+    async fn instance(&self, mailer: Mailer, public_url: Option<&str>, db: PgPool) -> App {
         let options = self.database.options();
         let (exports, imports, hashing) = App::semaphores();
         App::new(Parts {
-            db: database::pool(&options, 5).await.expect("a pool"),
+            db,
             bulk: database::pool(&options, 2).await.expect("a pool"),
             clock: self.app.clock.clone(),
             mailer,
