@@ -40,7 +40,7 @@ pub fn routes() -> Routes {
         .get("/deliveries", Needs::SignIn, list_deliveries)
         .get("/deliveries/{id}", Needs::InProject(Permission::Read), show_delivery)
         .post("/deliveries/{id}/retry", Needs::InProject(Permission::Operate), retry_delivery)
-        .get("/jobs", Needs::May(Permission::Read), list_jobs)
+        .get("/jobs", Needs::AllProjects, list_jobs)
 }
 
 /// One more row than a page shows, to know whether there is another page.

@@ -88,9 +88,14 @@ impl OverviewPage {
         }
     }
 
-    /// What the last run of the reminders did.
+    /// What the last run of the reminders did: in numbers for those who see every project, because the numbers are of all.
     fn last_run(&self, run: &Run) -> String {
-        let key = if run.error.is_some() { "strip-scheduler-error" } else { "strip-scheduler" };
+        let key = match (run.error.is_some(), self.shell.sees_every_project()) {
+            (true, true) => "strip-scheduler-error",
+            (true, false) => "strip-scheduler-broken",
+            (false, true) => "strip-scheduler",
+            (false, false) => "strip-scheduler-ran",
+        };
         self.shell.say(
             &Message::new(key)
                 .with("time", self.shell.instant(&run.at))

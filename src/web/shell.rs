@@ -194,6 +194,11 @@ impl Shell {
 
     /// Whether the reader sees bill lines that belong to no environment yet.
     pub fn sees_unplaced(&self) -> bool {
+        self.sees_every_project()
+    }
+
+    /// Whether the reader sees every project, and what the program did for all of them.
+    pub fn sees_every_project(&self) -> bool {
         self.actor.scope.all.is_some()
     }
 

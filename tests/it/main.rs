@@ -22,6 +22,7 @@ mod matrix;
 mod outputs;
 mod pages;
 mod rates;
+mod scope;
 mod server;
 mod tidy;
 mod values;
