@@ -211,13 +211,14 @@ pub async fn choose_password(
     holder: &Holder,
     password: Option<NewPassword>,
     submit_id: Uuid,
+    request_id: Uuid,
 ) -> Result<bool> {
     // Only whoever holds a link that opens may make us hash.
     let hash = match password.filter(|_| !holder.used) {
         Some(password) => Some(user::hash_password(app, password.reveal()).await?),
         None => None,
     };
-    let mut tx = app.write(&holder.user.oneself()).await?;
+    let mut tx = app.write(&holder.user.oneself().within(request_id)).await?;
     if tx.sent_before(submit_id).await?.is_some() {
         return Ok(false);
     }

@@ -345,7 +345,8 @@ pub(super) async fn follow(tx: &mut Tx, id: EnvironmentId) -> Result<()> {
     let present = present(&terms, tx.true_day()).unwrap_or(first);
     let quantity = scale::in_use(tx.connection(), present).await?;
     sqlx::query!(
-        "update environment set anchor_day = $2, quantity = $3 where id = $1",
+        "update environment set anchor_day = $2, quantity = $3
+         where id = $1 and (anchor_day, quantity) is distinct from ($2, $3)",
         id.0,
         i32::try_from(anchor).unwrap_or(1),
         quantity as _,

@@ -100,7 +100,7 @@ async fn choose_and_sign_in(
     let password =
         if holder.used { None } else { errors.take("password", invitation::new_password(app, holder, typed).await?) };
     errors.check()?;
-    if invitation::choose_password(app, token, holder, password, submit_id?).await? {
+    if invitation::choose_password(app, token, holder, password, submit_id?, client.request_id).await? {
         return sign_in::begin_session(app, client, &holder.user).await;
     }
     // The same form again: one act, and both answers sign in.
