@@ -28,6 +28,7 @@ nav-audit = History
 nav-settings = Settings
 act-sign-out = Sign out
 optional = optional
+field-reason = Reason
 choose = Choose …
 language-zh-cn = Chinese
 language-en = English

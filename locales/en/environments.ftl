@@ -191,7 +191,6 @@ env-steps-of-project = as the project or the organisation has them
 env-scale-history = Quantity
 env-scale-lead = In use now: { $quantity }. A change is kept with its day, who and why.
 env-scale-empty = No change yet.
-env-reason = Reason
 env-what = What it is
 env-who = Who
 env-first-term = First term

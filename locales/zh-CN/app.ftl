@@ -22,6 +22,7 @@ nav-audit = 操作记录
 nav-settings = 设置
 act-sign-out = 退出登录
 optional = 选填
+field-reason = 原因
 choose = 选一个…
 language-zh-cn = 中文
 language-en = 英文

@@ -185,7 +185,6 @@ env-steps-of-project = 按项目或组织的设置
 env-scale-history = 数量变更
 env-scale-lead = 现在使用 { $quantity }。每次变更都留下日期、经手人和原因。
 env-scale-empty = 还没有变更。
-env-reason = 原因
 env-what = 租的是什么
 env-who = 由谁负责
 env-first-term = 第一期

@@ -238,7 +238,7 @@ async fn retry_delivery(
     shell.actor.allow(Permission::Operate, delivery_list::get(&mut read, id).await?.row.project_id)?;
     read.end().await?;
     let (submit_id, location) = (fields.submit_id()?, format!("/deliveries/{id}"));
-    let mut tx = app.write(&shell.actor).await?;
+    let mut tx = app.write(&shell.because(&fields)?).await?;
     if tx.sent_before(submit_id).await?.is_none() {
         delivery_list::retry(&mut tx, id).await?;
         tx.sent(submit_id, &location).await?;

@@ -166,7 +166,7 @@ async fn store(app: &App, shell: &Shell, place: &Place, upload: &Upload) -> Resu
     let bytes = upload.file()?.bytes.clone();
     let stored = app.documents.put_bytes(bytes, limits::UPLOAD_BYTES).await?;
     new.sha256 = stored.sha256;
-    let mut tx = app.write(&shell.actor).await?;
+    let mut tx = app.write(&shell.because(&upload.fields)?).await?;
     if tx.sent_before(submit_id).await?.is_some() {
         return Ok(());
     }

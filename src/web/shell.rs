@@ -6,9 +6,11 @@ use chrono::{DateTime, NaiveDate, Utc};
 
 use crate::actor::{Actor, Permission};
 use crate::dates::{self, Zone};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::ids::ProjectId;
 use crate::locale::{Arg, Locale, Message};
+use crate::text::Line;
+use crate::web::forms::Fields;
 use crate::web::session::{SignedIn, Visitor};
 
 /// The signed-in reader of a page. As an extractor it is only used on routes that need a sign-in.
@@ -165,6 +167,12 @@ impl Shell {
             (true, true) => "days-overdue",
         };
         Days { class, words: self.with(key, "n", days_left.abs()) }
+    }
+
+    /// The reader, with the reason that a form gives: its field `reason`, which may be empty.
+    pub fn because(&self, fields: &Fields) -> Result<Actor> {
+        let reason: Line = fields.reason().parse().map_err(|message| Error::invalid("reason", message))?;
+        Ok(self.actor.clone().because(reason.as_str()))
     }
 
     /// Whether the reader may do it; a button is shown exactly if this holds.

@@ -72,6 +72,7 @@ impl Edit {
             .map(|words| {
                 let mut form = form.clone();
                 form.insert(self.field.to_owned(), words.clone());
+                form.insert("reason".to_owned(), words.clone());
                 form.insert("submit_id".to_owned(), Uuid::now_v7().to_string());
                 form
             })
@@ -84,7 +85,7 @@ impl Edit {
         let history = app.history().await;
         assert_eq!(history.len(), before.1 + 1, "{}: one change, one entry", self.table);
         let entry = &history[0];
-        assert_eq!(entry.object_kind, self.table);
+        assert_eq!((entry.object_kind.as_str(), entry.reason.as_ref()), (self.table, Some(&saved)));
         let mut first = 0;
         for (words, answer) in typed.iter().zip(answers) {
             if answer.status == StatusCode::SEE_OTHER {
@@ -100,7 +101,7 @@ impl Edit {
                 self.table
             );
             let (_, again) = answer.form(&self.action);
-            assert_eq!(&again[self.field], words, "{}: nothing typed is lost", self.table);
+            assert_eq!((&again[self.field], &again["reason"]), (words, words), "{}: nothing typed is lost", self.table);
             assert_eq!(again["version"], row["version"].to_string(), "{}: and it can be sent now", self.table);
         }
         assert_eq!(first, 1, "{}", self.table);

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod access;
+mod audit_coverage;
 mod catalog;
 mod cli;
 mod commit;

@@ -117,11 +117,11 @@ async fn form(shell: Shell) -> Result<Response> {
 }
 
 async fn add(State(app): State<App>, shell: Shell, fields: Fields) -> Result<Response> {
-    let added = match parse(&fields) {
-        Ok((new, right)) => invitation::add_person(&app, &shell.actor, new, right, fields.submit_id()?).await,
-        Err(errors) => Err(errors.into()),
+    let added = async {
+        let (new, right) = parse(&fields)?;
+        invitation::add_person(&app, &shell.because(&fields)?, new, right, fields.submit_id()?).await
     };
-    match added {
+    match added.await {
         Ok((location, Some(added))) => invited(&app, shell, added, &location),
         Ok((location, None)) => Ok(see(&shell.base, &location)),
         Err(error) => {

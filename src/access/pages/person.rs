@@ -174,7 +174,7 @@ async fn save(app: &App, shell: &Shell, id: PersonId, fields: &Fields) -> Result
     let locale = optional(fields, &mut errors, "locale");
     let (version, submit_id) = (fields.version()?, fields.submit_id()?);
     let Some(name) = name.filter(|_| errors.is_empty()) else { return Err(errors.into()) };
-    let mut tx = app.write(&shell.actor).await?;
+    let mut tx = app.write(&shell.because(fields)?).await?;
     if tx.sent_before(submit_id).await?.is_none() {
         person::change(&mut tx, id, version, ChangedPerson { name, email, locale }).await?;
         tx.sent(submit_id, &format!("/people/{id}")).await?;
@@ -188,12 +188,11 @@ async fn give_log_in(
     Path(id): Path<PersonId>,
     fields: Fields,
 ) -> Result<Response> {
-    let right = Right::from_code(fields.get("right")).map_err(|message| Error::invalid("right", message));
-    let given = match right {
-        Ok(right) => invitation::give_log_in(&app, &shell.actor, id, right, fields.submit_id()?).await,
-        Err(error) => Err(error),
+    let given = async {
+        let right = Right::from_code(fields.get("right")).map_err(|message| Error::invalid("right", message))?;
+        invitation::give_log_in(&app, &shell.because(&fields)?, id, right, fields.submit_id()?).await
     };
-    match given {
+    match given.await {
         Ok(Some(added)) => invited(&app, shell, added, &format!("/people/{id}")),
         Ok(None) => Ok(see(&shell.base, &format!("/people/{id}"))),
         Err(error) => one(&app, shell, id, Some((fields, field_errors(error)?))).await,
@@ -202,7 +201,8 @@ async fn give_log_in(
 
 async fn new_link(State(app): State<App>, shell: Shell, Path(id): Path<PersonId>, fields: Fields) -> Result<Response> {
     let user = log_in(&app, &shell, id).await?;
-    match invitation::new_link(&app, &shell.actor, user.id, fields.submit_id()?).await {
+    let made = async { invitation::new_link(&app, &shell.because(&fields)?, user.id, fields.submit_id()?).await };
+    match made.await {
         Ok(Some(added)) => invited(&app, shell, added, &format!("/people/{id}")),
         Ok(None) => Ok(see(&shell.base, &format!("/people/{id}"))),
         Err(error) => one(&app, shell, id, Some((fields, field_errors(error)?))).await,
@@ -248,7 +248,7 @@ async fn act(app: App, shell: Shell, id: PersonId, fields: Fields, act: Result<A
 async fn carry_out(app: &App, shell: &Shell, id: PersonId, fields: &Fields, act: Act) -> Result<()> {
     let user = log_in(app, shell, id).await?.id;
     let (version, submit_id) = (fields.version()?, fields.submit_id()?);
-    let mut tx = app.write(&shell.actor).await?;
+    let mut tx = app.write(&shell.because(fields)?).await?;
     if tx.sent_before(submit_id).await?.is_none() {
         match act {
             Act::Right(right) => user::change_right(&mut tx, user, version, right).await?,
@@ -267,17 +267,22 @@ async fn end_session(
     fields: Fields,
 ) -> Result<Response> {
     let token_hash = hex::decode(fields.get("session")).map_err(|_| Error::NotFound)?;
-    revoke(&app, &shell, id, Which::One(&token_hash)).await
+    revoke(&app, &shell, id, &fields, Which::One(&token_hash)).await
 }
 
-async fn end_sessions(State(app): State<App>, shell: Shell, Path(id): Path<PersonId>) -> Result<Response> {
+async fn end_sessions(
+    State(app): State<App>,
+    shell: Shell,
+    Path(id): Path<PersonId>,
+    fields: Fields,
+) -> Result<Response> {
     // An administrator who means themself stays signed in here.
-    revoke(&app, &shell, id, Which::AllBut(&shell.token_hash)).await
+    revoke(&app, &shell, id, &fields, Which::AllBut(&shell.token_hash)).await
 }
 
-async fn revoke(app: &App, shell: &Shell, id: PersonId, which: Which<'_>) -> Result<Response> {
+async fn revoke(app: &App, shell: &Shell, id: PersonId, fields: &Fields, which: Which<'_>) -> Result<Response> {
     let user = log_in(app, shell, id).await?;
-    let mut tx = app.write(&shell.actor).await?;
+    let mut tx = app.write(&shell.because(fields)?).await?;
     session::revoke(&mut tx, &user, which).await?;
     tx.commit().await?;
     Ok(see(&shell.base, &format!("/people/{id}")))

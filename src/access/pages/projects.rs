@@ -116,7 +116,7 @@ async fn add(State(app): State<App>, shell: Shell, fields: Fields) -> Result<Res
 
 async fn save_new(app: &App, shell: &Shell, fields: &Fields) -> Result<String> {
     let (new, submit_id) = (parse(fields)?, fields.submit_id()?);
-    let mut tx = app.write(&shell.actor).await?;
+    let mut tx = app.write(&shell.because(fields)?).await?;
     if let Some(location) = tx.sent_before(submit_id).await? {
         return Ok(location);
     }
@@ -219,7 +219,7 @@ async fn change(State(app): State<App>, shell: Shell, Path(id): Path<ProjectId>,
 async fn save(app: &App, shell: &Shell, id: ProjectId, fields: &Fields) -> Result<()> {
     let new = parse(fields)?;
     let (version, submit_id) = (fields.version()?, fields.submit_id()?);
-    let mut tx = app.write(&shell.actor).await?;
+    let mut tx = app.write(&shell.because(fields)?).await?;
     if tx.sent_before(submit_id).await?.is_none() {
         project::change(&mut tx, id, version, new).await?;
         tx.sent(submit_id, &format!("/projects/{id}")).await?;
@@ -273,7 +273,7 @@ async fn members(app: App, shell: Shell, id: ProjectId, fields: Fields, act: Res
     project::get(app.read(&shell.actor).await?.connection(), id).await?;
     shell.actor.allow(Permission::Manage, Some(id))?;
     let done = match act {
-        Ok(act) => carry_out(&app, &shell, id, fields.submit_id()?, act).await,
+        Ok(act) => carry_out(&app, &shell, id, &fields, act).await,
         Err(error) => Err(error),
     };
     match done {
@@ -282,8 +282,9 @@ async fn members(app: App, shell: Shell, id: ProjectId, fields: Fields, act: Res
     }
 }
 
-async fn carry_out(app: &App, shell: &Shell, id: ProjectId, submit_id: Uuid, act: Act) -> Result<()> {
-    let mut tx = app.write(&shell.actor).await?;
+async fn carry_out(app: &App, shell: &Shell, id: ProjectId, fields: &Fields, act: Act) -> Result<()> {
+    let submit_id = fields.submit_id()?;
+    let mut tx = app.write(&shell.because(fields)?).await?;
     if tx.sent_before(submit_id).await?.is_none() {
         let member = match act {
             Act::Add(user, role) => membership::add(&mut tx, id, user, role).await?,

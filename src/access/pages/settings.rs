@@ -139,7 +139,7 @@ async fn change(State(app): State<App>, shell: Shell, fields: Fields) -> Result<
 async fn save(app: &App, shell: &Shell, fields: &Fields) -> Result<()> {
     let new = parse(fields)?;
     let (version, submit_id) = (fields.version()?, fields.submit_id()?);
-    let mut tx = app.write(&shell.actor).await?;
+    let mut tx = app.write(&shell.because(fields)?).await?;
     if tx.sent_before(submit_id).await?.is_none() {
         setting::change(&mut tx, version, new).await?;
         tx.sent(submit_id, "/settings").await?;

@@ -114,7 +114,7 @@ async fn new(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Resul
 async fn add(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
     let added = async {
         let facts = ContactFacts::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.actor).await?;
+        let mut tx = app.write(&shell.because(&fields)?).await?;
         if tx.sent_before(fields.submit_id()?).await?.is_none() {
             contact::add(&mut tx, ProviderId(id), &facts).await?;
             tx.commit().await?;
@@ -143,7 +143,7 @@ async fn edit(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Resu
 async fn change(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
     let changed = async {
         let facts = ContactFacts::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.actor).await?;
+        let mut tx = app.write(&shell.because(&fields)?).await?;
         if tx.sent_before(fields.submit_id()?).await?.is_some() {
             return Ok(contact::get(tx.connection(), ContactId(id)).await?.provider_id);
         }

@@ -135,7 +135,7 @@ async fn new(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Resul
 async fn add(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
     let added = async {
         let facts = ContractFacts::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.actor).await?;
+        let mut tx = app.write(&shell.because(&fields)?).await?;
         if let Some(location) = tx.sent_before(fields.submit_id()?).await? {
             return Ok(location);
         }
@@ -166,7 +166,7 @@ async fn edit(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Resu
 async fn change(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
     let changed = async {
         let facts = ContractFacts::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.actor).await?;
+        let mut tx = app.write(&shell.because(&fields)?).await?;
         if tx.sent_before(fields.submit_id()?).await?.is_none() {
             contract::change(&mut tx, ContractId(id), fields.version()?, &facts).await?;
         }

@@ -72,7 +72,7 @@ async fn providers_file(State(app): State<App>, shell: Shell, format: Format) ->
 async fn add_provider(State(app): State<App>, shell: Shell, fields: Fields) -> Result<Response> {
     let added = async {
         let facts = ProviderFacts::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.actor).await?;
+        let mut tx = app.write(&shell.because(&fields)?).await?;
         if let Some(location) = tx.sent_before(fields.submit_id()?).await? {
             return Ok(location);
         }
@@ -181,7 +181,7 @@ async fn change_provider(
 ) -> Result<Response> {
     let changed = async {
         let facts = ProviderFacts::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.actor).await?;
+        let mut tx = app.write(&shell.because(&fields)?).await?;
         if tx.sent_before(fields.submit_id()?).await?.is_none() {
             provider::change(&mut tx, ProviderId(id), fields.version()?, &facts).await?;
         }
@@ -205,7 +205,7 @@ async fn change_provider(
 async fn add_tier(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
     let added = async {
         let facts = TierFacts::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.actor).await?;
+        let mut tx = app.write(&shell.because(&fields)?).await?;
         if let Some(location) = tx.sent_before(fields.submit_id()?).await? {
             return Ok(location);
         }

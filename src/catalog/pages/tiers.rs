@@ -112,7 +112,7 @@ async fn show_tier(State(app): State<App>, shell: Shell, Path(id): Path<i64>) ->
 async fn add_price(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
     let added = async {
         let new = NewPrice::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.actor).await?;
+        let mut tx = app.write(&shell.because(&fields)?).await?;
         if tx.sent_before(fields.submit_id()?).await?.is_some() {
             return Ok(());
         }
@@ -191,7 +191,7 @@ async fn edit_tier(State(app): State<App>, shell: Shell, Path(id): Path<i64>) ->
 async fn change_tier(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
     let changed = async {
         let facts = TierFacts::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.actor).await?;
+        let mut tx = app.write(&shell.because(&fields)?).await?;
         if tx.sent_before(fields.submit_id()?).await?.is_none() {
             tier::change(&mut tx, TierId(id), fields.version()?, &facts).await?;
         }

@@ -188,7 +188,7 @@ async fn changed(app: &App, shell: &Shell, fields: &Fields, picks: &Picks) -> Re
         return Err(Error::invalid("", Message::new("error-bulk-none")));
     }
     let wanted = Wanted::parse(&|name| fields.get(name))?;
-    let mut tx = app.write(&shell.actor.clone().because(fields.reason())).await?;
+    let mut tx = app.write(&shell.because(fields)?).await?;
     if tx.sent_before(fields.submit_id()?).await?.is_none() {
         bulk::apply(&mut tx, picks, &wanted).await?;
         tx.sent(fields.submit_id()?, own_path(fields.get("back"))).await?;

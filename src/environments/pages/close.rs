@@ -12,6 +12,7 @@ use crate::environments::environment::{self, Environment, Status};
 use crate::environments::term::{self, Term};
 use crate::error::{Error, Result};
 use crate::ids::EnvironmentId;
+use crate::text::Line;
 use crate::tx::Tx;
 use crate::web::forms::{Fields, FormState};
 use crate::web::page::{page, page_with, see};
@@ -55,17 +56,23 @@ pub(super) async fn end_form(State(app): State<App>, shell: Shell, Path(id): Pat
 pub(super) async fn end(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
     let ended = async {
         let day = dates::parse_date(fields.get("ended_on")).map_err(|message| Error::invalid("ended_on", message))?;
-        let mut tx = app.write(&shell.actor.clone().because(fields.reason())).await?;
+        let mut tx = app.write(&shell.because(&fields)?).await?;
         if tx.sent_before(fields.submit_id()?).await?.is_none() {
             environment::end(&mut tx, EnvironmentId(id), fields.version()?, day).await?;
             tx.commit().await?;
         }
         Ok(())
     };
-    match ended.await {
+    let result = ended.await;
+    answered(&app, shell, EnvironmentId(id), fields, result).await
+}
+
+/// To the environment, or the form again with what was typed.
+async fn answered(app: &App, shell: Shell, id: EnvironmentId, fields: Fields, result: Result<()>) -> Result<Response> {
+    match result {
         Ok(()) => Ok(see(&shell.base, &format!("/environments/{id}"))),
         Err(Error::Invalid(errors)) => {
-            let template = end_page(&app, shell, EnvironmentId(id), Some(FormState::again(fields, errors))).await?;
+            let template = end_page(app, shell, id, Some(FormState::again(fields, errors))).await?;
             page_with(StatusCode::UNPROCESSABLE_ENTITY, &template)
         }
         Err(error) => Err(error),
@@ -84,13 +91,17 @@ pub(super) async fn resume(
     Path(id): Path<i64>,
     fields: Fields,
 ) -> Result<Response> {
-    let mut tx = app.write(&shell.actor.clone().because(fields.reason())).await?;
-    operable(&mut tx, EnvironmentId(id)).await?;
-    if tx.sent_before(fields.submit_id()?).await?.is_none() {
-        environment::resume(&mut tx, EnvironmentId(id), fields.version()?).await?;
-        tx.commit().await?;
-    }
-    Ok(see(&shell.base, &format!("/environments/{id}")))
+    let resumed = async {
+        let mut tx = app.write(&shell.because(&fields)?).await?;
+        operable(&mut tx, EnvironmentId(id)).await?;
+        if tx.sent_before(fields.submit_id()?).await?.is_none() {
+            environment::resume(&mut tx, EnvironmentId(id), fields.version()?).await?;
+            tx.commit().await?;
+        }
+        Ok(())
+    };
+    let result = resumed.await;
+    answered(&app, shell, EnvironmentId(id), fields, result).await
 }
 
 #[derive(Template)]
@@ -121,9 +132,11 @@ pub(super) async fn void(
     Path(id): Path<i64>,
     fields: Fields,
 ) -> Result<Response> {
-    let mut tx = app.write(&shell.actor.clone().because(fields.reason())).await?;
+    let reason = fields.needed_reason();
+    let said = reason.as_ref().map(Line::as_str).unwrap_or_default();
+    let mut tx = app.write(&shell.actor.clone().because(said)).await?;
     operable(&mut tx, EnvironmentId(id)).await?;
-    if let Err(errors) = fields.needed_reason() {
+    if let Err(errors) = reason {
         drop(tx);
         let again = Some(FormState::again(fields, errors));
         let template = void_page(&app, shell, EnvironmentId(id), again).await?;

@@ -88,7 +88,7 @@ async fn opened(app: &App, shell: &Shell, fields: &Fields) -> Result<Sent> {
     let description = Description::parse(&|name| fields.get(name), &mut errors);
     let term = NewTerm::parse(&|name| fields.get(name), &mut errors);
     let (Some(description), Some(term)) = (description, term) else { return Err(errors.into()) };
-    let mut tx = app.write(&shell.actor).await?;
+    let mut tx = app.write(&shell.because(fields)?).await?;
     if let Some(location) = tx.sent_before(fields.submit_id()?).await? {
         return Ok(Sent::Done(location));
     }
@@ -136,7 +136,7 @@ pub(super) async fn change(
 }
 
 async fn changed(app: &App, shell: &Shell, id: EnvironmentId, fields: &Fields) -> Result<Sent> {
-    let mut tx = app.write(&shell.actor.clone().because(fields.reason())).await?;
+    let mut tx = app.write(&shell.because(fields)?).await?;
     let environment = environment::get(tx.connection(), id).await?;
     tx.allow(Permission::Operate, Some(environment.project_id))?;
     let location = format!("/environments/{id}");

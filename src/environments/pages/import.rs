@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use futures_util::TryStreamExt as _;
 
-use crate::actor::Source;
+use crate::actor::{Actor, Source};
 use crate::app::App;
 use crate::environments::import::{self, Line, Parsed, State as RowState, Summary};
 use crate::error::{Error, FieldErrors, Result};
@@ -80,7 +80,7 @@ pub(super) async fn preview(State(app): State<App>, shell: Shell, upload: Result
         let upload = upload?;
         let file = upload.file()?;
         let stored = app.documents.put_bytes(file.bytes.clone(), limits::UPLOAD_BYTES).await?;
-        let (parsed, summary) = imported(&app, &shell, file.bytes.to_vec(), &file.name, true).await?;
+        let (parsed, summary) = imported(&app, shell.actor.clone(), file.bytes.to_vec(), &file.name, true).await?;
         let fields = Fields::new().with("sha256", hex::encode(stored.sha256)).with("file_name", &file.name);
         Ok((fields, parsed, summary))
     };
@@ -102,7 +102,7 @@ fn refused(shell: Shell, errors: FieldErrors) -> Result<Response> {
 /// Reads the file and compares it with the ledger; unless it is only looked at, writes what is new.
 async fn imported(
     app: &App,
-    shell: &Shell,
+    actor: Actor,
     bytes: Vec<u8>,
     file_name: &str,
     dry_run: bool,
@@ -110,7 +110,7 @@ async fn imported(
     let _slot = app.imports.acquire().await.map_err(|closed| Error::Unavailable(closed.into()))?;
     let read = tokio::task::spawn_blocking(move || import::read(&bytes));
     let parsed = read.await.map_err(|panicked| Error::Internal(panicked.into()))?.named(file_name);
-    let mut tx = app.write_bulk(&shell.actor.clone().through(Source::Import)).await?;
+    let mut tx = app.write_bulk(&actor.through(Source::Import)).await?;
     let summary = import::run(&mut tx, &parsed, dry_run).await?;
     if summary.is_right() && !dry_run {
         tx.commit().await?;
@@ -125,7 +125,7 @@ pub(super) async fn confirm(State(app): State<App>, shell: Shell, upload: Upload
         errors.add("file", Message::new("import-file-gone"));
         return refused(shell, errors);
     };
-    let (parsed, summary) = imported(&app, &shell, bytes, fields.get("file_name"), false).await?;
+    let (parsed, summary) = imported(&app, shell.because(&fields)?, bytes, fields.get("file_name"), false).await?;
     if summary.is_right() {
         return Ok(see(&shell.base, "/environments"));
     }

@@ -183,7 +183,7 @@ pub(super) async fn create(
 
 async fn created(app: &App, shell: &Shell, id: EnvironmentId, fields: &Fields) -> Result<()> {
     let new = NewRenewal::parse(&|name| fields.get(name))?;
-    let mut tx = app.write(&shell.actor.clone().because(fields.reason())).await?;
+    let mut tx = app.write(&shell.because(fields)?).await?;
     if tx.sent_before(fields.submit_id()?).await?.is_some() {
         return Ok(());
     }

@@ -66,7 +66,7 @@ pub(super) async fn record(
 ) -> Result<Response> {
     let recorded = async {
         let new = parse(&fields)?;
-        let mut tx = app.write(&shell.actor.clone().because(fields.reason())).await?;
+        let mut tx = app.write(&shell.because(&fields)?).await?;
         if tx.sent_before(fields.submit_id()?).await?.is_none() {
             scale::record(&mut tx, EnvironmentId(id), &new).await?;
             tx.commit().await?;

@@ -67,7 +67,7 @@ pub(super) async fn change(
 async fn changed(app: &App, shell: &Shell, id: TermId, fields: &Fields) -> Result<EnvironmentId> {
     let mut errors = FieldErrors::new();
     let new = NewTerm::parse(&|name| fields.get(name), &mut errors);
-    let mut tx = app.write(&shell.actor.clone().because(fields.reason())).await?;
+    let mut tx = app.write(&shell.because(fields)?).await?;
     let before = term::get(tx.connection(), id).await?;
     tx.allow(Permission::Operate, Some(before.project_id))?;
     let Some(new) = new else { return Err(errors.into()) };

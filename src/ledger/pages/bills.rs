@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 
-use crate::actor::Permission;
+use crate::actor::{Actor, Permission};
 use crate::app::App;
 use crate::catalog::provider;
 use crate::error::{Error, FieldErrors, Result};
@@ -172,11 +172,11 @@ impl Preview {
 }
 
 /// Looks at a file that was taken in, or imports it.
-async fn run(app: &App, shell: &Shell, hash: &str, named: &Named, dry_run: bool) -> Result<Summary> {
+async fn run(app: &App, actor: &Actor, hash: &str, named: &Named, dry_run: bool) -> Result<Summary> {
     let mut sha256 = [0; 32];
     hex::decode_to_slice(hash, &mut sha256).map_err(|_| Error::NotFound)?;
     let file = BillFile { name: named.name.clone(), source: Source::Document(sha256) };
-    bill_import::run(app, &shell.actor, file, &named.provider, dry_run, Arc::new(|_| ())).await
+    bill_import::run(app, actor, file, &named.provider, dry_run, Arc::new(|_| ())).await
 }
 
 async fn preview(
@@ -185,7 +185,7 @@ async fn preview(
     Path(hash): Path<String>,
     Query(named): Query<Named>,
 ) -> Result<Response> {
-    let summary = run(&app, &shell, &hash, &named, true).await?;
+    let summary = run(&app, &shell.actor, &hash, &named, true).await?;
     let form = FormState::new(Fields::new());
     page(&Preview { shell, form, hash, named, summary })
 }
@@ -194,7 +194,7 @@ async fn preview(
 async fn confirm(State(app): State<App>, shell: Shell, Path(hash): Path<String>, upload: Upload) -> Result<Response> {
     let field = |name: &str| upload.fields.get(name).to_owned();
     let named = Named { name: field("name"), provider: field("provider") };
-    let summary = run(&app, &shell, &hash, &named, false).await?;
+    let summary = run(&app, &shell.because(&upload.fields)?, &hash, &named, false).await?;
     if summary.is_good() {
         return Ok(see(&shell.base, "/imports"));
     }

@@ -265,7 +265,7 @@ where
 async fn record(State(app): State<App>, shell: Shell, fields: Fields) -> Result<Response> {
     let recorded = async {
         let new = NewOutput::parse(&|name| fields.get(name))?;
-        once(&app, &shell.actor, &fields, async |tx| output::record(tx, &new).await).await
+        once(&app, &shell.because(&fields)?, &fields, async |tx| output::record(tx, &new).await).await
     };
     match recorded.await {
         Ok(location) => Ok(see(&shell.base, &location)),

@@ -146,7 +146,7 @@ async fn bind(
     let bound = async {
         let new = NewBinding::parse(&|name| fields.get(name))?;
         let submit_id = fields.submit_id()?;
-        let mut tx = app.write(&shell.actor).await?;
+        let mut tx = app.write(&shell.because(&fields)?).await?;
         if tx.sent_before(submit_id).await?.is_none() {
             binding::bind(&mut tx, &new).await?;
             tx.sent(submit_id, &format!("/resources/{id}")).await?;
@@ -171,7 +171,7 @@ async fn unbind(
     Path((id, binding)): Path<(i64, i64)>,
     fields: Fields,
 ) -> Result<Response> {
-    let mut tx = app.write(&shell.actor).await?;
+    let mut tx = app.write(&shell.because(&fields)?).await?;
     let seen = binding::get(tx.connection(), BindingId(binding)).await?;
     if seen.resource_id != ResourceId(id) {
         return Err(Error::NotFound);

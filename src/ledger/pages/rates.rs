@@ -79,7 +79,7 @@ async fn file(
 async fn add(State(app): State<App>, shell: Shell, fields: Fields) -> Result<Response> {
     let added = async {
         let new = NewRate::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.actor).await?;
+        let mut tx = app.write(&shell.because(&fields)?).await?;
         if tx.sent_before(fields.submit_id()?).await?.is_none() {
             exchange_rate::add(&mut tx, &new).await?;
         }
@@ -213,7 +213,7 @@ async fn confirm(State(app): State<App>, shell: Shell, Path(hash): Path<String>,
     let bytes = uploaded(&app, &hash).await?;
     let name = upload.fields.get("name").to_owned();
     let _slot = app.imports.clone().acquire_owned().await.map_err(|closed| Error::Unavailable(closed.into()))?;
-    let summary = import::run(&app, &shell.actor, &bytes, &name, false).await?;
+    let summary = import::run(&app, &shell.because(&upload.fields)?, &bytes, &name, false).await?;
     if summary.is_right() {
         return Ok(see(&shell.base, "/rates"));
     }

@@ -171,7 +171,7 @@ async fn record(State(app): State<App>, shell: Shell, fields: Fields) -> Result<
     let recorded = async {
         let zone = zone(&app, &shell).await?;
         let new = NewSpend::parse(&|name| fields.get(name), zone)?;
-        once(&app, &shell.actor, &fields, async |tx| spend::record(tx, new).await).await
+        once(&app, &shell.because(&fields)?, &fields, async |tx| spend::record(tx, new).await).await
     };
     match recorded.await {
         Ok(location) => Ok(see(&shell.base, &location)),
