@@ -129,7 +129,7 @@ async fn every_edit_form_lets_one_of_many_through() {
         "starts_on" => "2026-01-01",
         _ => "",
     };
-    let contract = contract::add(&mut tx, provider, &ContractFacts::parse(&said).unwrap()).await.unwrap().id.0;
+    let agreed = contract::add(&mut tx, provider, &ContractFacts::parse(&said).unwrap()).await.unwrap().id.0;
     let project = project::add(&mut tx, "客服语音".parse().unwrap()).await.unwrap().id.0;
     let owner = environment.owner_id.unwrap().0;
     tx.commit().await.unwrap();
@@ -143,7 +143,7 @@ async fn every_edit_form_lets_one_of_many_through() {
     for edit in [
         Edit::of("tier", environment.tier_id.0, "/tiers", "note"),
         Edit::of("provider_contact", contact, "/contacts", "note"),
-        Edit::of("contract", contract, "/contracts", "note"),
+        Edit::of("contract", agreed, "/contracts", "note"),
         Edit::of("person", owner, "/people", "name"),
         Edit::of("project", project, "/projects", "cost_centre"),
         settings,

@@ -60,6 +60,35 @@ async fn a_hostile_name_is_text_in_the_history_and_in_its_file() {
     assert!(json.as_array().unwrap().iter().any(|row| row["object"] == HOSTILE[0]), "programs get every letter");
 }
 
+// case A04: the same names in a mail, and in the preview of a file before anything is saved.
+#[tokio::test]
+async fn a_hostile_name_is_text_in_a_mail_and_in_a_preview() {
+    let app = TestApp::new().await;
+    for name in HOSTILE {
+        app.open_environment(name, "2026-01-01", Some("2026-03-31")).await;
+    }
+    app.remind().await;
+    let mails = app.mails();
+    for name in HOSTILE {
+        let mail = mails.iter().find(|mail| mail.subject.contains(name)).expect("a mail about it");
+        assert!(mail.text.contains(name), "{}", mail.text);
+        let html = scraper::Html::parse_document(&mail.html);
+        let active = scraper::Selector::parse("script, img, [onerror]").unwrap();
+        assert_eq!(html.select(&active).count(), 0, "{}", mail.html);
+        assert!(html.root_element().text().collect::<String>().contains(name), "{}", mail.html);
+    }
+
+    let browser = reader(&app, Role::Administrator, None).await;
+    for name in HOSTILE {
+        let quoted = name.replace('"', "\"\"");
+        let file =
+            format!("project,name,provider,tier,starts_on,ends_on\n\"{quoted}\",训练,\"{quoted}\",H800,2026-01-01,\n");
+        let page = browser.upload("/imports/environments", &[], ("file", "表.csv", file.as_bytes())).await;
+        assert_eq!(page.texts("main script, main img, main [onerror]"), Vec::<String>::new());
+        assert_eq!(page.rows("table.rows")[0][2], name, "{}", page.text());
+    }
+}
+
 // case A05: what happened stays with the name of its time, whatever becomes of the thing.
 #[tokio::test]
 async fn a_renamed_thing_keeps_the_names_that_it_had() {
@@ -80,6 +109,35 @@ async fn a_renamed_thing_keeps_the_names_that_it_had() {
     assert_eq!(page.texts(".changes del"), ["苇塘云"]);
     assert_eq!(page.texts(".changes ins"), ["芦苇云", "苇塘云"]);
     assert_eq!(page.texts("details .changes dd"), ["— → 苇塘云"], "what was set at first is folded");
+}
+
+// case A05: nothing is deleted; what was renamed, ended and voided keeps every earlier entry under the name of its time.
+#[tokio::test]
+async fn a_voided_environment_keeps_its_history() {
+    let app = TestApp::new().await;
+    let browser = reader(&app, Role::Administrator, None).await;
+    let opened = app.open_environment("竹简-预训练", "2026-01-01", Some("2026-03-31")).await;
+    let id = opened.id;
+    let page = format!("/environments/{id}");
+    for (form, action, fields) in [
+        ("edit", page.as_str(), &[("name", "竹简-评测")][..]),
+        ("end", "/end", &[("ended_on", "2026-03-15")]),
+        ("void", "/void", &[("reason", "开错了")]),
+    ] {
+        let answer = browser.submit(&format!("{page}/{form}"), action, fields).await;
+        assert_eq!(answer.status, 303, "{form}: {}", answer.text());
+    }
+    let told = sentences(&browser.get(&format!("/history?kind=environment&object={id}")).await);
+    let names = ["竹简-评测", "竹简-评测", "竹简-评测", "竹简-预训练"];
+    assert_eq!(told.len(), names.len(), "{told:?}");
+    for (sentence, name) in told.iter().zip(names) {
+        assert!(sentence.contains(name), "{told:?}");
+    }
+    assert!(told[0].contains("开错了"), "{told:?}");
+    let shown = sentences(&browser.get(&page).await);
+    assert!(told.iter().all(|sentence| shown.contains(sentence)), "its own page tells the same: {shown:?}");
+    let file = browser.get("/history.csv?kind=environment").await.text();
+    assert!(file.contains("登记了环境 竹简-预训练") && file.contains("作废了环境 竹简-评测"), "{file}");
 }
 
 // case A06: who is gone still has a name in the history.
@@ -271,4 +329,56 @@ async fn a_change_names_records_instead_of_their_numbers() {
         ("人员".into(), "林小满".into())
     );
     assert_eq!(change.was(&Locale::En, &Zone::default()), "someone");
+}
+
+// case A12, in short: with many entries no page of the history reads them all; every filter goes through an index.
+#[tokio::test]
+async fn no_page_of_the_history_reads_all_of_it() {
+    let app = TestApp::new().await;
+    let environment = app.open_environment("竹简-预训练", "2026-01-01", Some("2026-03-31")).await;
+    let member = reader(&app, Role::Member, Some(environment.project_id)).await;
+    let administrator = reader(&app, Role::Administrator, None).await;
+    let mut superuser = app.database.superuser().await;
+    let request = uuid::Uuid::now_v7();
+    let many = "insert into audit_entry (at, source, actor_kind, actor_name, action, object_kind, object_id, object_name,
+                                         project_id, shared, request_id, bytes)
+                select '2026-03-01T00:00:00Z'::timestamptz + n * interval '1 second', 'page', 'person', 'person ' || n % 40,
+                       kind || '.changed', kind, n % 500, 'thing ' || n % 500,
+                       case when kind = 'environment' then $1 + n % 3 end, kind = 'provider',
+                       case when n = 77 then $2 else gen_random_uuid() end, '{\"after\":{},\"changes\":{}}'
+                from generate_series(1, 20000) n, lateral (select (array['environment', 'provider', 'term'])[1 + n % 3] as kind) k";
+    sqlx::query(many).bind(environment.project_id.0).bind(request).execute(&mut superuser).await.unwrap();
+    sqlx::query("analyze audit_entry").execute(&mut superuser).await.unwrap();
+    for browser in [&administrator, &member] {
+        for address in [
+            "/history".to_owned(),
+            "/history?kind=provider".to_owned(),
+            "/history?kind=environment&object=42".to_owned(),
+            format!("/history?project={}", environment.project_id),
+            format!("/history?request={request}"),
+            "/history?who=person+7".to_owned(),
+            "/history?from=2026-03-01&to=2026-03-02".to_owned(),
+            "/history?before=9000".to_owned(),
+            format!("/environments/{}", environment.id),
+            format!("/providers/{}", environment.provider_id),
+        ] {
+            let page = browser.get(&address).await;
+            assert_eq!(page.status, 200, "{address}");
+        }
+    }
+    // A connection tells what it read at the latest when it ends.
+    app.app.db.close().await;
+    let others = "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+                  and backend_type = 'client backend'";
+    app.app.bulk.close().await;
+    while sqlx::query_scalar::<_, i64>(others).fetch_one(&mut superuser).await.unwrap() > 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let (whole, indexed): (i64, i64) =
+        sqlx::query_as("select seq_scan, idx_scan from pg_stat_user_tables where relname = 'audit_entry'")
+            .fetch_one(&mut superuser)
+            .await
+            .unwrap();
+    assert_eq!(whole, 0, "read as a whole");
+    assert!(indexed >= 20, "{indexed} times through an index");
 }

@@ -157,6 +157,7 @@ async fn a_change_and_its_entry_live_or_die_together() {
     assert_eq!(provider::list(&mut read).await.unwrap(), []);
 }
 
+// case A11: a path beside the program.
 #[tokio::test]
 async fn a_change_by_psql_is_history_under_the_database_users_name() {
     let app = TestApp::new().await;

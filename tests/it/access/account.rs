@@ -160,7 +160,7 @@ async fn sessions_are_ended_by_their_owner_and_by_an_administrator() {
     assert_eq!(ended, ["administrator", "administrator", "member"]);
 }
 
-// check C35: what a session meets from its first to its last moment.
+// check C35, cases P07 and P10: what a session meets from its first to its last moment.
 #[tokio::test]
 async fn a_session_is_dead_after_each_of_its_ends() {
     let app = TestApp::new().await;

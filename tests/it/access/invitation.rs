@@ -200,7 +200,7 @@ async fn the_command_line_adds_a_user_with_a_password_or_a_link() {
     assert!(added.link.unwrap().starts_with("/choose-password/"));
     assert_eq!(app.mails()[0].subject, "蒲扇智能: choose your password for Rentroll");
 
-    // case A02: the actor is the command line.
+    // cases A02 and A11: the actor is the command line.
     let entry = app.history().await.into_iter().find(|entry| entry.action == "user.added").unwrap();
     assert_eq!((entry.actor_name.as_str(), entry.source.as_str()), ("command line (test)", "command_line"));
 

@@ -171,6 +171,7 @@ async fn a_disabled_person_is_out_at_once_and_stays_in_the_history_by_name() {
     assert_eq!((user.disabled_at, user.version), (None, 3));
 }
 
+// case P07: a lowered right ends the other sessions at once.
 #[tokio::test]
 async fn a_lowered_role_counts_at_once_and_the_last_administrator_stays() {
     let app = TestApp::new().await;

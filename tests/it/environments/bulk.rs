@@ -27,7 +27,7 @@ async fn present(app: &TestApp, id: EnvironmentId) -> Environment {
     environment::get(app.read().await.connection(), id).await.unwrap()
 }
 
-// case A01: 20 environments, 20 entries, one request, the right person.
+// cases A01 and A11: 20 environments, 20 entries, one request, the right person.
 #[tokio::test]
 async fn twenty_environments_change_with_one_request_and_an_entry_each() {
     let app = TestApp::new().await;

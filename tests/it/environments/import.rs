@@ -68,7 +68,7 @@ async fn a_second_import_waits_for_the_first_and_finds_its_rows() {
     assert_eq!(app.actions().await.iter().filter(|action| *action == "environments.imported").count(), 1);
 }
 
-// case I02, case I08, case A02, case A10
+// case I02, case I08, case A02, case A10, case A11 (a file of many)
 #[tokio::test]
 async fn a_file_goes_in_once_and_every_record_has_one_entry() {
     let app = TestApp::new().await;

@@ -79,7 +79,7 @@ async fn the_second_renewal_of_the_same_term_is_refused() {
     assert!(matches!(&error, Error::Conflict(message) if message.key == "error-renewal-done"), "{error}");
 }
 
-// case C05, case A02: as often as the job runs, and after downtime, each missing term once.
+// case C05, case A02, case A11 (a job): as often as the job runs, and after downtime, each missing term once.
 #[tokio::test]
 async fn automatic_renewals_are_written_once_each() {
     let app = TestApp::at("2026-03-31T02:00:00Z").await;

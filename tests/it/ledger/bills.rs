@@ -328,6 +328,7 @@ async fn only_who_sees_everything_imports() {
 }
 
 // The bytes themselves are kept, under their hash.
+// case A11: an import of a bill is one entry, with its sums.
 #[tokio::test]
 async fn the_file_is_kept_and_the_history_names_it() {
     let app = TestApp::new().await;
