@@ -57,6 +57,24 @@ create table user_account (
 );
 select app_record('user_account');
 
+-- A filter of a list that a person keeps under a name.
+create table saved_filter (
+    id          bigint generated always as identity,
+    user_id     bigint not null references user_account,
+    of_list     text not null,
+    name        text not null,
+    -- As it stands in an address, from the ? on.
+    query       text not null,
+    -- Kept no more from then on; the row stays.
+    ended_at    timestamptz,
+    version     integer not null default 1,
+    created_at  timestamptz not null,
+    constraint saved_filter_pkey primary key (id),
+    constraint saved_filter_of_list check (of_list in ('environments', 'ledger', 'renewals'))
+);
+create unique index saved_filter_name_taken on saved_filter (user_id, of_list, name) where ended_at is null;
+select app_record('saved_filter');
+
 create table project (
     id              bigint generated always as identity,
     name            text not null,

@@ -45,22 +45,6 @@ create index environment_tier_id on environment (tier_id);
 select app_record('environment');
 select app_scope('environment', 'project_id = any ((select app_projects())::bigint[])');
 
--- A filter of the list of environments that a person keeps under a name.
-create table saved_filter (
-    id          bigint generated always as identity,
-    user_id     bigint not null references user_account,
-    name        text not null,
-    -- As it stands in an address, from the ? on.
-    query       text not null,
-    -- Kept no more from then on; the row stays.
-    ended_at    timestamptz,
-    version     integer not null default 1,
-    created_at  timestamptz not null,
-    constraint saved_filter_pkey primary key (id)
-);
-create unique index saved_filter_name_taken on saved_filter (user_id, name) where ended_at is null;
-select app_record('saved_filter');
-
 create table environment_watcher (
     id              bigint generated always as identity,
     project_id      bigint not null,

@@ -26,7 +26,9 @@ use crate::limits;
 use crate::mail::Mailer;
 use crate::tx::{Read, Tx};
 use crate::web::routes::Routes;
-use crate::web::{documents, errors, headers, health, history, origin, overview, session, statics, time};
+use crate::web::{
+    documents, errors, headers, health, history, origin, overview, saved_filters, session, statics, time,
+};
 
 /// The assembled program; cheap to clone.
 #[derive(Clone)]
@@ -158,6 +160,7 @@ pub fn routes() -> Routes {
         .merge(overview::routes())
         .merge(history::routes())
         .merge(documents::routes())
+        .merge(saved_filters::routes())
         .merge(ledger::pages::routes())
         .merge(catalog::pages::routes())
         .merge(environments::pages::routes())

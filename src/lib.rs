@@ -26,6 +26,7 @@ pub mod money; // exact decimals, currencies, largest remainder
 pub mod postgres; // the embedded server, roles, pools, migrations, the start-up self-check
 pub mod row_error; // what is wrong with a cell of an imported file
 pub mod setting; // the organisation: its zone, currency, language, reminder rule
+pub mod saved_filter; // a filter of a list that a person keeps under a name
 pub mod table; // a list's columns declared once: CSV, XLSX, JSON
 pub mod text; // text that is safe to keep
 pub mod tx; // one unit of work, and a scoped snapshot to read from

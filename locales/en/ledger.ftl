@@ -89,6 +89,7 @@ ledger-filter-clear = Show all
 ledger-only-environment = Environment: { $name }
 ledger-only-resource = Resource: { $name }
 ledger-only-import = Import no. { $name }
+ledger-only-unrated = Without a rate
 ledger-empty = No spend yet. Import a bill, or record the first entry.
 ledger-empty-filter = No entry matches this filter.
 ledger-totals = { $n ->
@@ -106,10 +107,14 @@ ledger-no-rate = no rate
 ledger-house-total = Total in { $currency }
 ledger-house-rule = Each day's sum at that day's rate, the last one on or before it; rounded per currency, half a cent up.
 ledger-not-in-total = No rate, so not in the total:
-ledger-unconverted = { $currency } { $amount }: { $days ->
+ledger-unconverted = { $currency } { $amount }: { $lines ->
+    [one] 1 entry
+   *[other] { $lines } entries
+ }, { $days ->
     [one] 1 day, { $first }
    *[other] { $days } days, { $first } to { $last }
  }
+ledger-unconverted-entries = Show these entries
 ledger-col-day = Day
 ledger-col-state = State
 ledger-unplaced = Unassigned

@@ -56,7 +56,10 @@ unit-cost-col-billed-change = Change, billed (%)
 unit-cost-col-effective = Per unit, effective
 unit-cost-col-effective-change = Change, effective (%)
 unit-cost-col-missing = Why none
-unit-cost-unconverted = without { $amount }: no rate
+unit-cost-unconverted = without { $amount }, { $lines ->
+    [one] 1 entry
+   *[other] { $lines } entries
+ }: no rate
 unit-cost-more = { $percent } % more
 unit-cost-less = { $percent } % less
 unit-cost-unchanged = unchanged

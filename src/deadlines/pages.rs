@@ -18,12 +18,14 @@ use crate::jobs::{self, Job, JobRun, RunFilter, RunReport, SKIPPED, What};
 use crate::limits;
 use crate::locale::Message;
 use crate::mail::Mailer;
+use crate::saved_filter::List;
 use crate::table::Format;
 use crate::web::export;
 use crate::web::forms::{Fields, FormState};
 use crate::web::page::{page, see};
 use crate::web::query::Query;
 use crate::web::routes::{Needs, Routes};
+use crate::web::saved_filters::Kept;
 use crate::web::shell::Shell;
 
 /// The routes of this context.
@@ -69,6 +71,7 @@ struct RenewalList {
     rows: Vec<DueRow>,
     next: Option<String>,
     steps: Steps,
+    kept: Kept,
 }
 
 async fn list_renewals(State(app): State<App>, shell: Shell, Query(filter): Query<DueFilter>) -> Result<Response> {
@@ -77,11 +80,12 @@ async fn list_renewals(State(app): State<App>, shell: Shell, Query(filter): Quer
     let mut rows = due::list(&mut read, &shell.actor, &filter, one_more()).await?;
     let counts = due::counts(&mut read, &shell.actor, &filter).await?;
     let projects = project::list(&mut read).await?;
+    let kept = Kept::of(&mut read, &shell, List::Renewals).await?;
     let (today, steps) = (read.today(), read.organisation().reminder_steps.clone());
     read.end().await?;
     let more = cut(&mut rows);
     let next = rows.last().filter(|_| more).map(|last| shell.onward("after", last.cursor()));
-    page(&RenewalList { shell, today, filter, window, counts, projects, rows, next, steps })
+    page(&RenewalList { shell, today, filter, window, counts, projects, rows, next, steps, kept })
 }
 
 async fn renewals_file(

@@ -12,7 +12,6 @@ pub mod import;
 pub mod pages;
 pub mod renewal;
 pub mod roll;
-pub mod saved_filter;
 pub mod scale;
 pub mod scenario;
 pub mod term;

@@ -50,7 +50,7 @@ pub struct EnvironmentFilter {
 
 impl EnvironmentFilter {
     /// The words to look for, in small letters and plain forms, as the statement writes what it looks in.
-    pub(super) fn words(&self) -> Result<Vec<String>> {
+    pub fn words(&self) -> Result<Vec<String>> {
         let q = self.q.as_deref().unwrap_or_default();
         if q.chars().count() > limits::SEARCH_CHARS {
             let message = Message::new("error-text-length").with("most", limits::SEARCH_CHARS);

@@ -415,6 +415,46 @@ pub async fn find(
     Ok(rates.find(from, to, on).and_then(|factor| factor.dated()))
 }
 
+/// The first day of each pair of currencies.
+type FirstDays = BTreeMap<(String, String), NaiveDate>;
+
+/// Since when each currency has a rate into the house currency, by the rules of [`Rates::find`]; those that never had one are not
+/// in it. `of` asks for one alone.
+pub async fn rated_since(
+    connection: &mut PgConnection,
+    of: Option<&Currency>,
+    house: &Currency,
+) -> Result<Vec<(Currency, NaiveDate)>> {
+    let codes = of.map(|of| [of.as_str(), house.as_str(), EURO].map(str::to_owned).to_vec());
+    let rows = sqlx::query!(
+        r#"select base, quote, min(rated_on) as "first!" from exchange_rate
+           where $1::text[] is null or (base = any($1) and quote = any($1)) group by base, quote"#,
+        codes.as_deref(),
+    )
+    .fetch_all(connection)
+    .await?;
+    let first = rows.into_iter().map(|row| ((row.base, row.quote), row.first)).collect();
+    since(&first, house).into_iter().map(|(code, day)| Ok((code.parse().map_err(Error::internal)?, day))).collect()
+}
+
+/// A rate holds from its day on, so the first day of any way into the house currency is all there is to know.
+fn since(first: &FirstDays, house: &Currency) -> BTreeMap<String, NaiveDate> {
+    let direct = |one: &str, other: &str| {
+        let of = |base: &str, quote: &str| first.get(&(base.to_owned(), quote.to_owned())).copied();
+        of(one, other).into_iter().chain(of(other, one)).min()
+    };
+    let house = house.as_str();
+    let through_euro = |code: &str| {
+        let is_other = code != EURO && house != EURO;
+        if is_other { Some(direct(code, EURO)?.max(direct(EURO, house)?)) } else { None }
+    };
+    let codes: BTreeSet<&str> = first.keys().flat_map(|(base, quote)| [base.as_str(), quote.as_str()]).collect();
+    let others = codes.into_iter().filter(|code| *code != house);
+    others
+        .filter_map(|code| Some((code.to_owned(), direct(code, house).into_iter().chain(through_euro(code)).min()?)))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -468,6 +508,28 @@ mod tests {
         assert_eq!(converted(&rates(&all), "10", "USD", "CNY", "2026-03-13").unwrap(), "80");
         all.insert(0, ("USD", "CNY", "2026-01-01", "7"));
         assert_eq!(converted(&rates(&all), "10", "USD", "CNY", "2026-03-13").unwrap(), "70");
+    }
+
+    #[test]
+    fn since_when_there_is_a_rate_is_what_finding_one_says() {
+        let rates = rates(&[
+            ("USD", "CNY", "2026-01-09", "7"),
+            ("EUR", "USD", "2026-01-05", "1.25"),
+            ("EUR", "CNY", "2026-01-07", "8"),
+            ("CNY", "SGD", "2026-01-12", "0.2"),
+            ("EUR", "CHF", "2026-01-03", "1"),
+            ("GBP", "JPY", "2026-01-03", "190"),
+        ]);
+        let first: FirstDays = rates.pairs.iter().map(|(pair, days)| (pair.clone(), days[0].0)).collect();
+        for house in ["CNY", "EUR", "USD"] {
+            let since = since(&first, &currency(house));
+            for code in ["USD", "CNY", "EUR", "SGD", "CHF", "GBP", "JPY", "KWD"].into_iter().filter(|it| *it != house) {
+                for on in day("2026-01-01").iter_days().take(15) {
+                    let found = rates.find(&currency(code), &currency(house), on).is_some();
+                    assert_eq!(since.get(code).is_some_and(|first| *first <= on), found, "{code} into {house} on {on}");
+                }
+            }
+        }
     }
 
     #[test]

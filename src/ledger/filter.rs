@@ -11,8 +11,10 @@ use sqlx::{Postgres, QueryBuilder};
 use crate::dates::Period;
 use crate::environments::environment;
 use crate::error::{Error, Result};
+use crate::filter::one_of;
 use crate::ids::{BillImportId, EnvironmentId, ProjectId, ProviderId, ResourceId, SpendId};
 use crate::ledger::charge::{Category, Class, CostKind};
+use crate::ledger::exchange_rate;
 use crate::locale::Message;
 use crate::money::Currency;
 use crate::text::excerpt;
@@ -46,6 +48,8 @@ pub struct SpendFilter {
     pub resource: Option<String>,
     /// An import, by id.
     pub import: Option<String>,
+    /// `missing`: only what has no rate into the house currency.
+    pub rate: Option<String>,
     /// The last entry of the page before: `2026-03.1234`.
     pub before: Option<String>,
 }
@@ -75,8 +79,19 @@ pub struct Chosen {
     pub resources: Option<Vec<ResourceId>>,
     /// An import, with the months and ids of its lines.
     pub import: Option<ImportSpan>,
+    /// Only what has no rate.
+    pub unrated: Option<Unrated>,
     /// The last entry of the page before.
     pub before: Option<(Period, SpendId)>,
+}
+
+/// What has no rate into the house currency: other currencies, on days before their first rate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unrated {
+    /// The house currency, which needs none.
+    pub house: Currency,
+    /// Since when the others have one; those that never had are not in it.
+    pub rated_since: Vec<(Currency, NaiveDate)>,
 }
 
 /// Where an import's lines are.
@@ -151,6 +166,11 @@ impl Chosen {
             Some(text) => Some(import(read, text).await?),
             None => None,
         };
+        if one_of("rate", filter.rate.as_deref(), &["missing"])?.is_some() {
+            let house = read.organisation().currency.clone();
+            let rated_since = exchange_rate::rated_since(read.connection(), chosen.currency.as_ref(), &house).await?;
+            chosen.unrated = Some(Unrated { house, rated_since });
+        }
         let before = filter.before.as_deref().map(|text| key("before", text)).transpose()?;
         chosen.before = before.map(|(period, number)| (period, SpendId(number)));
         Ok(chosen)
@@ -186,9 +206,19 @@ impl Chosen {
         all
     }
 
+    /// The same with what only a sum by day or a line can be asked.
+    pub(super) fn day_conditions(&self) -> Vec<Condition> {
+        let mut all = self.conditions();
+        if let Some(Unrated { house, rated_since }) = &self.unrated {
+            all.push(Condition { sql: "currency <> ", value: Value::Word(house.as_str().to_owned()) });
+            all.push(Condition { sql: "charged_on < ", value: Value::FirstRate(rated_since.clone()) });
+        }
+        all
+    }
+
     /// What a line must be.
     pub(super) fn line_conditions(&self) -> Vec<Condition> {
-        let mut all = self.conditions();
+        let mut all = self.day_conditions();
         if let Some(class) = self.class {
             all.push(Condition { sql: "class = ", value: Value::Word(class.as_str().to_owned()) });
         }
@@ -276,6 +306,8 @@ pub(super) enum Value {
     Dates(Vec<NaiveDate>),
     /// A word of a fixed set, or a currency: letters, digits and underscores.
     Word(String),
+    /// The first day with a rate of the currency beside it; never, where it has none.
+    FirstRate(Vec<(Currency, NaiveDate)>),
 }
 
 /// Adds ` where …` or ` and …` to a query, each column with the name of its table before it.
@@ -293,6 +325,12 @@ pub(super) fn push(
             Value::Date(date) => builder.push_bind(date),
             Value::Dates(dates) => builder.push("(").push_bind(dates).push(")"),
             Value::Word(word) => builder.push_bind(word),
+            Value::FirstRate(since) => {
+                let (codes, days): (Vec<String>, Vec<NaiveDate>) =
+                    since.into_iter().map(|(currency, day)| (currency.as_str().to_owned(), day)).unzip();
+                builder.push("coalesce((").push_bind(days).push("::date[])[array_position(").push_bind(codes);
+                builder.push("::text[], ").push(table).push(".currency)], 'infinity')")
+            }
         };
         joiner = " and ";
     }
@@ -315,6 +353,15 @@ pub(super) fn literal(table: &str, conditions: &[Condition]) -> String {
                 let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
                 assert!(word.chars().all(plain), "a word of a fixed set holds nothing that SQL could read otherwise");
                 format!("'{word}'")
+            }
+            Value::FirstRate(since) => {
+                // A currency's code is capital letters, digits and underscores.
+                let codes: Vec<String> = since.iter().map(|(currency, _)| format!("'{}'", currency.as_str())).collect();
+                let days: Vec<String> = since.iter().map(|(_, day)| format!("'{day}'")).collect();
+                let (codes, days) = (codes.join(", "), days.join(", "));
+                format!(
+                    "coalesce((array[{days}]::date[])[array_position(array[{codes}]::text[], {table}.currency)], 'infinity')"
+                )
             }
         };
         write!(text, " and {table}.{sql}{value}").expect("writing to a string cannot fail");

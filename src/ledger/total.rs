@@ -57,6 +57,8 @@ pub struct Converted {
 pub struct Unconverted {
     /// The currency.
     pub currency: Currency,
+    /// How many entries.
+    pub lines: i64,
     /// How many days of charge have no rate.
     pub days: usize,
     /// The first of them.
@@ -133,6 +135,7 @@ impl Unconverted {
 pub(super) struct Day {
     pub currency: Currency,
     pub charged_on: NaiveDate,
+    pub lines: i64,
     pub billed: Sum,
     pub effective: Sum,
 }
@@ -146,7 +149,8 @@ pub async fn of(read: &mut Read, chosen: &Chosen) -> Result<Totals> {
                 sum(t.effective_unknown)::bigint as effective_unknown
          from ",
     );
-    push_source(&mut builder, chosen, read.sees_all(), "spend_month");
+    let kept = if chosen.unrated.is_some() { "spend_day" } else { "spend_month" };
+    push_source(&mut builder, chosen, read.sees_all(), kept);
     builder.push(" group by t.currency having sum(t.lines) <> 0 order by t.currency");
     let mut currencies: Vec<CurrencyTotal> = builder.build_query_as().fetch_all(read.connection()).await?;
     let house = read.organisation().currency.clone();
@@ -166,7 +170,8 @@ pub async fn of(read: &mut Read, chosen: &Chosen) -> Result<Totals> {
 /// The sums of the foreign currencies, day by day.
 async fn days(read: &mut Read, chosen: &Chosen, house: &Currency) -> Result<Vec<Day>> {
     let mut builder = QueryBuilder::new(
-        "select t.currency, t.charged_on, sum(t.billed) as billed, sum(t.effective) as effective from ",
+        "select t.currency, t.charged_on, sum(t.lines)::bigint as lines, sum(t.billed) as billed,
+                sum(t.effective) as effective from ",
     );
     push_source(&mut builder, chosen, read.sees_all(), "spend_day");
     builder.push(" and t.currency <> ").push_bind(house.as_str());
@@ -178,10 +183,10 @@ async fn days(read: &mut Read, chosen: &Chosen, house: &Currency) -> Result<Vec<
 fn push_source(builder: &mut QueryBuilder<Postgres>, chosen: &Chosen, sees_all: bool, kept: &'static str) {
     if chosen.fits_total() && sees_all {
         builder.push("spend_total t where true");
-        filter::push(builder, "t", chosen.conditions(), " and ");
+        filter::push(builder, "t", chosen.day_conditions(), " and ");
     } else if chosen.fits_rollups() {
         builder.push(kept).push(" t where true");
-        filter::push(builder, "t", chosen.conditions(), " and ");
+        filter::push(builder, "t", chosen.day_conditions(), " and ");
     } else if let Some(resources) = &chosen.resources {
         let ids: Vec<i64> = resources.iter().map(|id| id.0).collect();
         builder.push("(");
@@ -228,6 +233,7 @@ pub(super) fn convert(
         } else {
             match unconverted.last_mut().filter(|it| it.currency == day.currency) {
                 Some(it) => {
+                    it.lines += day.lines;
                     it.days += 1;
                     it.last = day.charged_on;
                     it.billed += &day.billed;
@@ -235,6 +241,7 @@ pub(super) fn convert(
                 }
                 None => unconverted.push(Unconverted {
                     currency: day.currency,
+                    lines: day.lines,
                     days: 1,
                     first: day.charged_on,
                     last: day.charged_on,

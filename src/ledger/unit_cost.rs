@@ -221,6 +221,7 @@ mod tests {
     fn several_currencies_need_rates_and_one_alone_does_not() {
         let missing = |code: &str, billed: &str| Unconverted {
             currency: currency(code),
+            lines: 1,
             days: 1,
             first: chrono::NaiveDate::MIN,
             last: chrono::NaiveDate::MIN,

@@ -254,8 +254,8 @@ async fn months(read: &mut Read, by: Group, chosen: &Chosen, ids: &[i64]) -> Res
         months.entry(row.place()).or_default().outputs.push(row.it);
     }
     if foreign {
-        let what =
-            ", t.currency, t.charged_on, sum(t.billed) as billed, sum(t.effective) as effective from spend_day t";
+        let what = ", t.currency, t.charged_on, sum(t.lines)::bigint as lines, sum(t.billed) as billed,
+            sum(t.effective) as effective from spend_day t";
         let mut builder = begin(by, "e.scenario", what, chosen, ids);
         builder.push(" and t.currency <> ").push_bind(house.as_str());
         builder.push(" group by 1, 2, 3, 4 having sum(t.lines) <> 0 order by 3, 4");

@@ -18,6 +18,7 @@ pub mod plain;
 pub mod query;
 pub mod routes;
 pub mod server;
+pub mod saved_filters;
 pub mod session;
 pub mod shell;
 pub mod signed_out;

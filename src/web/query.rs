@@ -45,7 +45,29 @@ pub fn from_pairs<T: DeserializeOwned>(pairs: Vec<(String, String)>) -> Result<T
     T::deserialize(MapDeserializer::new(parameters)).map_err(Refusal::said)
 }
 
-fn pairs(query: &str) -> Vec<(String, String)> {
+/// Where a list goes on is no part of its filter.
+const PLACES: [&str; 2] = ["after", "before"];
+
+/// A filter as it stands in an address, in the order of the filter's own fields and without the place in the list: empty, or
+/// `?…`. Two addresses that filter alike give the same.
+///
+/// # Errors
+/// A parameter that the list does not know. What a parameter may hold, [`from_pairs`] says.
+pub fn written<T: DeserializeOwned>(query: &str) -> Result<String, Error> {
+    let keys = keys::<T>();
+    let mut filled = pairs(query.trim_start_matches('?'));
+    filled.retain(|(name, value)| !value.trim().is_empty() && !PLACES.contains(&name.as_str()));
+    if let Some((name, _)) = filled.iter().find(|(name, _)| !keys.contains(&name.as_str())) {
+        return Err(Refusal::unknown_field(name, keys).said());
+    }
+    filled.sort_by_key(|(name, _)| keys.iter().position(|key| key == name));
+    let filled = filled.iter().map(|(name, value)| (name.as_str(), value.trim()));
+    let written = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(filled).finish();
+    Ok(if written.is_empty() { written } else { format!("?{written}") })
+}
+
+/// The names and values of an address, as it has them.
+pub fn pairs(query: &str) -> Vec<(String, String)> {
     url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
 }
 
@@ -277,6 +299,20 @@ mod tests {
     #[test]
     fn the_keys_of_a_filter_are_its_fields() {
         assert_eq!(keys::<Filter>(), ["project", "q", "from", "request", "whose", "renewal"]);
+    }
+
+    #[test]
+    fn filters_that_say_the_same_are_written_alike() {
+        let written = |query| written::<Filter>(query).map_err(|error| error.to_string());
+        assert_eq!(
+            written("?whose=mine&q=+%E7%AB%B9+a%26b&from=&project=4").unwrap(),
+            "?project=4&q=%E7%AB%B9+a%26b&whose=mine"
+        );
+        assert_eq!(written("project=&after=9&before=2026-03.7").unwrap(), "");
+        assert_eq!(
+            written("project=4&colour=red").unwrap_err(),
+            "colour: This list has no filter \"colour\"; it has: project, q, from, request, whose, renewal."
+        );
     }
 
     #[test]

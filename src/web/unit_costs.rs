@@ -2,8 +2,8 @@
 
 use crate::environments::environment::Environment;
 use crate::error::Result;
-use crate::ledger::total::CurrencyTotal;
-use crate::ledger::unit_cost_list::{self, UnitCostRow};
+use crate::ledger::total::{CurrencyTotal, Unconverted};
+use crate::ledger::unit_cost_list::{self, Group, UnitCostRow};
 use crate::locale::Message;
 use crate::money::{self, Currency, Sum};
 use crate::tx::Read;
@@ -21,8 +21,8 @@ pub struct UnitCostLine {
     pub effective: Vec<String>,
     /// To be paid, in the house currency, as far as there are rates.
     pub house: Option<String>,
-    /// What has no rate.
-    pub unconverted: Vec<String>,
+    /// What has no rate, in words, with the address of the list of these entries where there is one.
+    pub unconverted: Vec<(String, Option<String>)>,
     /// What came of it, a unit each.
     pub outputs: Vec<String>,
     /// What one unit cost, billed, and how that moved.
@@ -66,7 +66,11 @@ fn line(shell: &Shell, row: &UnitCostRow) -> UnitCostLine {
             None => amount,
         })
     };
-    let unconverted = |it: &crate::ledger::total::Unconverted| format!("{} {}", it.currency, it.shown());
+    let unconverted = |it: &Unconverted| {
+        let amount = format!("{} {}", it.currency, it.shown());
+        let message = Message::new("unit-cost-unconverted").with("amount", amount).with("lines", it.lines);
+        (shell.say(&message), entries_of(shell, row, it))
+    };
     let house: &Currency = &row.spend.house;
     UnitCostLine {
         period: row.period.to_string(),
@@ -84,6 +88,17 @@ fn line(shell: &Shell, row: &UnitCostRow) -> UnitCostLine {
         unit_effective: unit(cost.and_then(|cost| cost.effective.as_ref()), row.effective_change.as_ref()),
         missing: row.cost.as_ref().err().map(|missing| shell.say(&missing.words())),
     }
+}
+
+/// The list of the entries of a row that have no rate. The ledger cannot be asked for a scenario.
+fn entries_of(shell: &Shell, row: &UnitCostRow, it: &Unconverted) -> Option<String> {
+    let of = match row.by {
+        Group::Environment => "environment",
+        Group::Project => "project",
+        Group::Scenario => return None,
+    };
+    let (key, period, currency) = (row.key, row.period, &it.currency);
+    Some(shell.href(&format!("/ledger?{of}={key}&period={period}&currency={currency}&rate=missing")))
 }
 
 /// A change in per cent, said in words, so that nobody must see a colour or an arrow.

@@ -1,7 +1,6 @@
 //! Stories of environments, their terms, renewals and files.
 
 mod bulk;
-mod filters;
 mod import;
 mod pages;
 mod renewals;

@@ -29,14 +29,8 @@ const BILL: &str = "BillingAccountId,BillingAccountName,BillingPeriodStart,Billi
 const RATES: &str = "base,quote,date,rate\nUSD,CNY,2026-03-02,7.2\n";
 
 /// What everybody who signed in may do: the language, the own password, sessions and filters.
-const OWN: [&str; 6] = [
-    "/language",
-    "/sign-out",
-    "/account/password",
-    "/account/sessions",
-    "/account/sessions/others",
-    "/environments/filters",
-];
+const OWN: [&str; 6] =
+    ["/language", "/sign-out", "/account/password", "/account/sessions", "/account/sessions/others", "/filters"];
 
 /// One of everything that has a page of its own, and an unplaced bill line; gives the hashes of the two uploaded files.
 async fn furnish(app: &TestApp) -> [String; 2] {

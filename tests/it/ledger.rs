@@ -6,6 +6,7 @@ mod bills;
 mod entries;
 mod pages;
 mod places;
+mod sums;
 mod together;
 mod unit_costs;
 

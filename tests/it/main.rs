@@ -25,5 +25,6 @@ mod pages;
 mod rates;
 mod scope;
 mod server;
+mod saved_filters;
 mod tidy;
 mod values;

@@ -10,7 +10,6 @@ use crate::app::App;
 use crate::catalog::provider::{self, Provider};
 use crate::environments::environment::Status;
 use crate::environments::roll::{self, Count, EnvironmentFilter, EnvironmentRow};
-use crate::environments::saved_filter::{self, SavedFilter};
 use crate::environments::scenario::Scenario;
 use crate::environments::term_row;
 use crate::error::Result;
@@ -18,11 +17,13 @@ use crate::ids::PersonId;
 use crate::limits;
 use crate::locale::Message;
 use crate::money;
+use crate::saved_filter::List;
 use crate::table::Format;
 use crate::web::export;
 use crate::web::page::page;
 use crate::web::query::Query;
 use crate::web::routes::{Needs, Routes};
+use crate::web::saved_filters::Kept;
 use crate::web::shell::Shell;
 
 pub(super) fn routes() -> Routes {
@@ -47,7 +48,7 @@ struct EnvironmentList {
     rows: Vec<EnvironmentRow>,
     count: Count,
     next: Option<String>,
-    saved: Vec<SavedFilter>,
+    kept: Kept,
 }
 
 async fn list(State(app): State<App>, shell: Shell, Query(filter): Query<EnvironmentFilter>) -> Result<Response> {
@@ -58,15 +59,12 @@ async fn list(State(app): State<App>, shell: Shell, Query(filter): Query<Environ
     let projects = project::list(&mut read).await?;
     let providers = provider::list(&mut read).await?;
     let owners = roll::owners(&mut read).await?;
-    let saved = match shell.actor.user {
-        Some(user) => saved_filter::of_user(read.connection(), user).await?,
-        None => Vec::new(),
-    };
+    let kept = Kept::of(&mut read, &shell, List::Environments).await?;
     read.end().await?;
     let more = found.len() > rows;
     found.truncate(rows);
     let next = found.last().filter(|_| more).map(|last| shell.onward("after", last.id));
-    page(&EnvironmentList { shell, filter, projects, providers, owners, rows: found, count, next, saved })
+    page(&EnvironmentList { shell, filter, projects, providers, owners, rows: found, count, next, kept })
 }
 
 async fn file(
@@ -128,10 +126,6 @@ impl EnvironmentList {
             Some(cost) => format!("{} {}", money::display(cost.amount.clone(), &cost.currency), cost.currency),
             None => self.shell.text("env-unknown"),
         }
-    }
-
-    fn is_shown(&self, saved: &SavedFilter) -> bool {
-        saved.query == self.filter.query()
     }
 
     fn totals(&self) -> String {

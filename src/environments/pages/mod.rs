@@ -4,7 +4,6 @@ mod bulk;
 mod close;
 mod edit;
 mod fields;
-mod filters;
 mod import;
 mod list;
 mod renew;
@@ -31,8 +30,6 @@ pub fn routes() -> Routes {
     list::routes()
         .get("/environments/new", OPERATOR, edit::new)
         .post("/environments", OPERATOR, edit::open)
-        .get("/environments/filters", Needs::SignIn, filters::list)
-        .post("/environments/filters", Needs::SignIn, filters::change)
         .get("/environments/bulk/edit", OPERATOR, bulk::form)
         .post("/environments/bulk", OPERATOR, bulk::change)
         .get("/environments/{id}", READ, show::show)

@@ -20,11 +20,13 @@ use crate::ledger::spend_list::{self, SpendRow};
 use crate::ledger::total::{self, Totals, Unconverted};
 use crate::locale::Message;
 use crate::money;
+use crate::saved_filter::List;
 use crate::table::Format;
 use crate::web::export;
 use crate::web::page::page;
 use crate::web::query::Query;
 use crate::web::routes::{Needs, Routes};
+use crate::web::saved_filters::Kept;
 use crate::web::shell::Shell;
 
 /// The pages of spend that are read.
@@ -49,6 +51,7 @@ struct SpendList {
     rows: Vec<SpendRow>,
     totals: Totals,
     next: Option<String>,
+    kept: Kept,
 }
 
 impl SpendList {
@@ -84,9 +87,9 @@ impl SpendList {
     }
 
     /// Filters that come from a link and have no field of their own: key, value, words.
-    fn kept(&self) -> Vec<(&'static str, String, String)> {
+    fn linked(&self) -> Vec<(&'static str, String, String)> {
         let first = self.rows.first();
-        let SpendFilter { environment, resource, import, .. } = &self.filter;
+        let SpendFilter { environment, resource, import, rate, .. } = &self.filter;
         let environment = environment.as_ref().map(|id| {
             let name = first.and_then(|row| row.environment.clone()).unwrap_or_else(|| id.clone());
             ("environment", id.clone(), self.shell.with("ledger-only-environment", "name", name))
@@ -97,7 +100,8 @@ impl SpendList {
         });
         let import =
             import.as_ref().map(|id| ("import", id.clone(), self.shell.with("ledger-only-import", "name", id.clone())));
-        [environment, resource, import].into_iter().flatten().collect()
+        let rate = rate.as_ref().map(|word| ("rate", word.clone(), self.shell.text("ledger-only-unrated")));
+        [environment, resource, import, rate].into_iter().flatten().collect()
     }
 
     fn amount(&self, row: &SpendRow, amount: Option<&Decimal>) -> String {
@@ -129,10 +133,21 @@ impl SpendList {
         let message = Message::new("ledger-unconverted")
             .with("currency", &it.currency)
             .with("amount", it.shown())
+            .with("lines", it.lines)
             .with("days", it.days)
             .with("first", it.first)
             .with("last", it.last);
         self.shell.say(&message)
+    }
+
+    /// The list of exactly these entries: what is filtered already, in this currency, without a rate.
+    fn entries_of(&self, it: &Unconverted) -> String {
+        let filter = self.shell.filter();
+        let others =
+            url::form_urlencoded::parse(filter.as_bytes()).filter(|(name, _)| !matches!(&**name, "currency" | "rate"));
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(others).append_pair("currency", it.currency.as_str()).append_pair("rate", "missing");
+        self.shell.href(&format!("/ledger?{}", query.finish()))
     }
 }
 
@@ -151,9 +166,10 @@ async fn list(State(app): State<App>, shell: Shell, Query(filter): Query<SpendFi
     let found = spend_list::list(&mut read, &chosen).await?;
     let totals = total::of(&mut read, &chosen).await?;
     let (projects, providers) = (project::list(&mut read).await?, provider::list(&mut read).await?);
+    let kept = Kept::of(&mut read, &shell, List::Ledger).await?;
     read.end().await?;
     let next = found.next.map(|place| shell.onward("before", place));
-    page(&SpendList { shell, filter, projects, providers, rows: found.rows, totals, next })
+    page(&SpendList { shell, filter, projects, providers, rows: found.rows, totals, next, kept })
 }
 
 async fn file(

@@ -161,7 +161,7 @@ async fn an_entry_is_recorded_corrected_and_voided() {
     assert_sums(&app).await;
 }
 
-// case X05, case X06, case X10: the file is what the filter says, all of it, in the order of the page.
+// case X05, case X06, case X10, case X15: the file is what the filter says, all of it, in the order of the page.
 #[tokio::test]
 async fn the_file_is_the_filtered_list_whole_and_in_order() {
     let (app, browser, environment) = story().await;
@@ -304,7 +304,7 @@ async fn the_page_says_what_has_no_rate() {
         ["700.00", "缺汇率"]
     );
     assert_eq!(page.texts(".currency-totals tfoot td"), ["700.00"]);
-    assert_eq!(page.texts(".unconverted li"), ["USD 100.00：1 天，2026-03-05 至 2026-03-05"]);
+    assert_eq!(page.texts(".unconverted li"), ["USD 100.00：1 条，1 天，2026-03-05 至 2026-03-05 查看这些条目"]);
 }
 
 // check C30 on the pages: a member without a project finds nothing and opens nothing.

@@ -1,17 +1,30 @@
-//! A filter of the list of environments that a person keeps under a name. Nobody else sees it on the list.
+//! A filter of a list that a person keeps under a name. Nobody else sees it on the list.
+//!
+//! What a filter may hold is the list's own: whoever keeps one has read it as that list reads its address.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use sqlx::PgConnection;
 
 use crate::audit::Audited;
-use crate::environments::roll::EnvironmentFilter;
 use crate::error::{Error, OnConstraint as _, Result};
 use crate::ids::{ProjectId, UserId};
 use crate::limits;
 use crate::locale::Message;
-use crate::text::Name;
+use crate::text::{Name, word_set};
 use crate::tx::Tx;
+
+word_set! {
+    /// The list that a filter is of.
+    List, "error-saved-filter-list", {
+        /// The environments.
+        Environments = "environments", "nav-environments", [];
+        /// The entries of spend.
+        Ledger = "ledger", "spend-title", [];
+        /// What ends when.
+        Renewals = "renewals", "nav-renewals", [];
+    }
+}
 
 /// One kept filter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -20,6 +33,8 @@ pub struct SavedFilter {
     pub id: i64,
     /// Whose it is.
     pub user_id: UserId,
+    /// Of which list it is.
+    pub of_list: List,
     /// What the person calls it.
     pub name: Name,
     /// The filter as it stands in an address, from the `?` on.
@@ -50,37 +65,41 @@ macro_rules! select_saved_filter {
     ($rest:literal $(, $argument:expr)*) => {
         sqlx::query_as!(
             SavedFilter,
-            r#"select id, user_id as "user_id: UserId", name as "name: Name", query, ended_at, version from saved_filter "#
+            r#"select id, user_id as "user_id: UserId", of_list as "of_list: List", name as "name: Name", query, ended_at, version from saved_filter "#
                 + $rest
             $(, $argument)*
         )
     };
 }
 
-/// The filters that a person keeps, by name.
-pub async fn of_user(connection: &mut PgConnection, user: UserId) -> Result<Vec<SavedFilter>> {
-    let filters = select_saved_filter!("where user_id = $1 and ended_at is null order by name, id", user.0);
+/// The filters that a person keeps, by name; of one list, or of all.
+pub async fn of_user(connection: &mut PgConnection, user: UserId, of: Option<List>) -> Result<Vec<SavedFilter>> {
+    let filters = select_saved_filter!(
+        "where user_id = $1 and ended_at is null and ($2::text is null or of_list = $2) order by name, id",
+        user.0,
+        of.map(List::as_str)
+    );
     Ok(filters.fetch_all(connection).await?)
 }
 
-/// Keeps a filter for whoever acts.
+/// Keeps a filter of a list for whoever acts: `query` as the list writes it in an address.
 ///
 /// # Errors
 /// A filter of nothing, a name that the person has given already, more filters than fit above a list.
-pub async fn add(tx: &mut Tx, name: &Name, filter: &EnvironmentFilter) -> Result<()> {
+pub async fn add(tx: &mut Tx, of: List, name: &Name, query: &str) -> Result<()> {
     let user = tx.actor().user.ok_or(Error::NotFound)?;
-    let query = filter.query();
     if query.is_empty() {
         return Err(Error::invalid("name", Message::new("error-saved-filter-empty")));
     }
-    if of_user(tx.connection(), user).await?.len() >= limits::SAVED_FILTERS {
+    if of_user(tx.connection(), user, Some(of)).await?.len() >= limits::SAVED_FILTERS {
         let message = Message::new("error-saved-filter-count").with("most", limits::SAVED_FILTERS);
         return Err(Error::invalid("name", message));
     }
     let now = tx.now();
     let id = sqlx::query_scalar!(
-        "insert into saved_filter (user_id, name, query, created_at) values ($1, $2, $3, $4) returning id",
+        "insert into saved_filter (user_id, of_list, name, query, created_at) values ($1, $2, $3, $4, $5) returning id",
         user.0,
+        of.as_str(),
         name.as_str(),
         query,
         now,
