@@ -9,6 +9,7 @@ pub mod claim; // the lease: what one worker holds alone, to send it
 pub mod delivery; // one try chain to one person about one environment
 pub mod delivery_list; // which mails went out, for pages
 pub mod due; // what ends when, for pages
+pub mod foresight; // which reminders a date would bring, before it is set
 pub mod outbox; // what lies in the folder while no mail server is set up
 pub mod pages;
 pub mod plan; // which reminders exist, and which one is sent now: pure

@@ -134,6 +134,11 @@ pub struct NewTerm {
 }
 
 impl NewTerm {
+    /// Whether the next term follows by itself.
+    pub fn renews_itself(&self) -> bool {
+        self.renewal == Renewal::Automatic && self.cycle != Cycle::Once
+    }
+
     /// A term of one unit without price, notice or rhythm.
     pub fn between(starts_on: NaiveDate, ends_on: Option<NaiveDate>) -> Self {
         Self {

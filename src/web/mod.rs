@@ -16,6 +16,7 @@ pub mod overview;
 pub mod page;
 pub mod plain;
 pub mod query;
+pub mod reminders_ahead;
 pub mod routes;
 pub mod server;
 pub mod saved_filters;

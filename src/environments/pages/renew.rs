@@ -1,7 +1,5 @@
 //! Renewing: the form shows the new last day and the cost before anything is saved.
 
-use std::collections::BTreeMap;
-
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -17,7 +15,7 @@ use crate::environments::cost::Rent;
 use crate::environments::environment::{self, Environment, Status};
 use crate::environments::renewal::{self, NewRenewal, Preview, Until};
 use crate::environments::scale;
-use crate::environments::term::{self, Term};
+use crate::environments::term::{self, NewTerm, Term};
 use crate::error::{Error, FieldErrors, Result};
 use crate::ids::EnvironmentId;
 use crate::locale::Message;
@@ -25,7 +23,8 @@ use crate::money::{self, Currency};
 use crate::tx::Read;
 use crate::web::forms::{Fields, FormState};
 use crate::web::page::{page, page_with, see};
-use crate::web::query::Query;
+use crate::web::query;
+use crate::web::reminders_ahead;
 use crate::web::shell::Shell;
 
 #[derive(Template)]
@@ -36,6 +35,8 @@ struct RenewalForm {
     environment: Environment,
     last: Term,
     preview: Option<Preview>,
+    /// The reminders that it brings, a sentence for each date.
+    reminders: Vec<String>,
     today: NaiveDate,
 }
 
@@ -77,18 +78,15 @@ impl Refused {
 }
 
 /// The form; what the address says comes before what the last term says, so that a preview can be asked for.
-pub(super) async fn new(
-    State(app): State<App>,
-    shell: Shell,
-    Path(id): Path<i64>,
-    Query(asked): Query<BTreeMap<String, String>>,
-) -> Result<Response> {
+pub(super) async fn new(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Result<Response> {
     let mut read = app.read(&shell.actor).await?;
     let (environment, last) = subject(&mut read, &shell, EnvironmentId(id)).await?;
     if let Some(why) = renewal::obstacle(environment.status, &last) {
         return page_with(StatusCode::CONFLICT, &Refused { shell, environment, last, why });
     }
     let first = first_values(&last, environment.anchor());
+    // A field that was emptied says so: a preview without a notice is one without a notice.
+    let asked = query::pairs(&shell.query);
     let is_fresh = asked.is_empty();
     let fields = asked.into_iter().fold(first, |fields, (name, value)| fields.with(&name, value));
     // Of a fresh form nothing can be said yet: without a rhythm the day must be typed first.
@@ -130,14 +128,21 @@ async fn form(
     errors: FieldErrors,
 ) -> Result<RenewalForm> {
     let today = read.today();
-    let preview = match preview(read, &environment, &last, &fields).await {
-        Err(Error::Invalid(_)) => None,
-        preview => preview?,
+    let (preview, reminders) = match preview(read, &environment, &last, &fields).await {
+        Err(Error::Invalid(_)) => (None, Vec::new()),
+        Ok((term, preview)) => (preview, reminders_ahead::of_term(read, &shell, &environment, &term).await?),
+        Err(error) => return Err(error),
     };
-    Ok(RenewalForm { shell, form: FormState::again(fields, errors), environment, last, preview, today })
+    Ok(RenewalForm { shell, form: FormState::again(fields, errors), environment, last, preview, reminders, today })
 }
 
-async fn preview(read: &mut Read, environment: &Environment, last: &Term, fields: &Fields) -> Result<Option<Preview>> {
+/// The term that the fields make, and what it comes to.
+async fn preview(
+    read: &mut Read,
+    environment: &Environment,
+    last: &Term,
+    fields: &Fields,
+) -> Result<(NewTerm, Option<Preview>)> {
     let new = NewRenewal::parse(&|name| fields.get(name))?;
     let quantity = scale::at_end(read.connection(), last).await?;
     let term = new.term(last, environment.anchor(), quantity)?;
@@ -150,7 +155,8 @@ async fn preview(read: &mut Read, environment: &Environment, last: &Term, fields
         billing_mode: tier::get(read.connection(), environment.tier_id).await?.billing_mode,
         house: &read.organisation().currency,
     };
-    Ok(renewal::preview(&term, environment.anchor(), &rent, &prices))
+    let preview = renewal::preview(&term, environment.anchor(), &rent, &prices);
+    Ok((term, preview))
 }
 
 pub(super) async fn create(

@@ -2,7 +2,9 @@
 
 use axum::http::StatusCode;
 use rentroll::actor::Role;
-use rentroll::dates::{Cycle, Renewal};
+use rentroll::dates::{Cycle, Notice, Renewal};
+use rentroll::deadline::Kind;
+use rentroll::deadlines::reminder::{self, ReminderFilter, ReminderRow, Standing};
 use rentroll::environments::environment;
 use rentroll::environments::term::{self, NewTerm};
 
@@ -425,6 +427,48 @@ async fn the_list_takes_the_same_number_of_queries_for_one_and_for_many() {
     assert_eq!(page.rows("table.environments").len(), 50);
     assert_eq!(one.len(), many.len(), "{one:?} {many:?}");
     assert!((5..=12).contains(&many.len()), "{many:?}");
+}
+
+// The form tells when the new dates will be told, and to whom; the job then plans just these.
+#[tokio::test]
+async fn a_renewal_names_its_reminders_before_it_is_saved() {
+    let app = TestApp::new().await;
+    let term = NewTerm {
+        cycle: Cycle::MONTHLY,
+        notice: Notice::parse("30 days").unwrap(),
+        ..NewTerm::between(day("2026-03-01"), Some(day("2026-03-31")))
+    };
+    let environment = app.open_environment_with("竹简-预训练", term).await;
+    let browser = english(&app).await;
+    let form = format!("/environments/{}/renewals/new", environment.id);
+    let told = browser.get(&form).await.texts(".preview li");
+    assert_eq!(
+        told,
+        [
+            "Cancel by 2026-03-31: reminders on 2026-03-16, 2026-03-24, 2026-03-28, 2026-03-30, 2026-03-31 to 宋霜降, 陈白露",
+            "Last day 2026-04-30: reminders on 2026-04-15, 2026-04-23, 2026-04-27, 2026-04-29, 2026-04-30 to 宋霜降, 陈白露",
+        ]
+    );
+    let never = browser.get(&format!("{form}?cycles=1&renewal=never&notice=")).await.texts(".preview li");
+    assert_eq!(never.len(), 1, "without a notice there is no day to give it by");
+
+    assert_eq!(browser.submit(&form, "/renewals", &[]).await.status, StatusCode::SEE_OTHER);
+    let mut tx = app.write().await;
+    reminder::plan(&mut tx).await.unwrap();
+    tx.unchanged();
+    tx.commit().await.unwrap();
+    let mut read = app.read().await;
+    let rows = reminder::list(&mut read, &ReminderFilter::default(), 500).await.unwrap();
+    for (kind, sentence) in [(Kind::CancelBy, &told[0]), (Kind::Expiry, &told[1])] {
+        let of = |it: &&ReminderRow| it.kind == kind && it.step >= 0 && it.standing != Standing::Withdrawn;
+        let mut days: Vec<_> = rows.iter().filter(of).map(|row| row.due_on.to_string()).collect();
+        let mut people: Vec<_> = rows.iter().filter(of).map(|row| row.person.clone()).collect();
+        days.dedup();
+        people.sort();
+        people.dedup();
+        let expected = format!("reminders on {} to {}", days.join(", "), people.join(", "));
+        assert!(sentence.ends_with(&expected), "{sentence}: {expected}");
+    }
 }
 
 // case P01, case P03
