@@ -9,6 +9,7 @@
 
 pub mod bill_import;
 pub mod binding;
+pub mod by_amount;
 pub mod charge;
 pub mod exchange_rate;
 pub mod exchange_rate_import;

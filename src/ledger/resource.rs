@@ -10,6 +10,7 @@ use crate::dates::Period;
 use crate::error::{Error, Result};
 use crate::filter::one_of;
 use crate::ids::{EnvironmentId, ProjectId, ProviderId, ResourceId};
+use crate::ledger::by_amount::{self, ByAmount};
 use crate::ledger::charge::Category;
 use crate::limits;
 use crate::locale::Message;
@@ -162,8 +163,13 @@ pub struct ResourceFilter {
     pub provider: Option<String>,
     /// `no`: only what has unplaced lines.
     pub placed: Option<String>,
+    /// Of what is unplaced: `largest` or `smallest` payable amount first, currency by currency, that of the house first. Else the
+    /// newest resource comes first.
+    pub sort: Option<String>,
     /// The last resource of the page before.
     pub before: Option<i64>,
+    /// The same in a list by amount: its currency, amount and number, as `CNY:68000.5:42`.
+    pub after: Option<String>,
 }
 
 impl ResourceFilter {
@@ -171,6 +177,30 @@ impl ResourceFilter {
     #[must_use]
     pub fn unplaced(mut self) -> Self {
         self.placed = Some("no".to_owned());
+        self
+    }
+
+    /// The order by amount, where it is asked for.
+    ///
+    /// # Errors
+    /// Another word; what is placed has no such order.
+    pub fn by_amount(&self) -> Result<Option<ByAmount>> {
+        let words: &[&str] = if self.placed.is_some() { &["largest", "smallest"] } else { &[] };
+        Ok(one_of("sort", self.sort.as_deref(), words)?.map(|word| match word {
+            "largest" => ByAmount::Largest,
+            _ => ByAmount::Smallest,
+        }))
+    }
+
+    /// The same filter, going on after these rows.
+    fn going_on(mut self, rows: &[ResourceRow], house: &Currency) -> Self {
+        let last = rows.last().map(|row| row.id);
+        let of_last: Vec<&ResourceRow> = rows.iter().filter(|row| Some(row.id) == last).collect();
+        if self.sort.is_some() {
+            self.after = by_amount::place(&of_last, house);
+        } else {
+            self.before = last.map(|id| id.0);
+        }
         self
     }
 }
@@ -262,7 +292,9 @@ async fn rows(read: &mut Read, filter: &ResourceFilter, limit: usize) -> Result<
     };
     let only_unplaced = one_of("placed", filter.placed.as_deref(), &["no"])?.is_some();
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let ids = if only_unplaced {
+    let ids = if let Some(order) = filter.by_amount()? {
+        by_amount::ids(read, filter, order, provider, limit).await?
+    } else if only_unplaced {
         sqlx::query_scalar!(
             "select m.resource_id from spend_resource m
              where m.environment_id is null and m.lines <> 0 and ($1::bigint is null or m.resource_id < $1)
@@ -301,7 +333,7 @@ async fn rows(read: &mut Read, filter: &ResourceFilter, limit: usize) -> Result<
            left join project j on j.id = m.project_id
            left join environment e on e.id = m.environment_id
            where r.id = any($1)
-           order by r.id desc, j.name, e.name, m.currency"#,
+           order by array_position($1, r.id), j.name, e.name, m.currency"#,
         &ids,
         only_unplaced,
     );
@@ -329,9 +361,14 @@ impl Unplaced {
     }
 }
 
-/// A page of the work list: resources with unplaced lines, newest first, and the key of the next page.
-pub async fn unplaced(read: &mut Read, filter: &ResourceFilter) -> Result<(Vec<Unplaced>, Option<i64>)> {
+/// A page of the work list: resources with unplaced lines, newest first or by amount, and where the next page begins, as key
+/// and place.
+pub async fn unplaced(
+    read: &mut Read,
+    filter: &ResourceFilter,
+) -> Result<(Vec<Unplaced>, Option<(&'static str, String)>)> {
     let rows = rows(read, &filter.clone().unplaced(), limits::PAGE_ROWS + 1).await?;
+    let house = read.organisation().currency.clone();
     let mut list: Vec<Unplaced> = Vec::new();
     for row in rows {
         match list.last_mut().filter(|it| it.resource().id == row.id) {
@@ -341,7 +378,10 @@ pub async fn unplaced(read: &mut Read, filter: &ResourceFilter) -> Result<(Vec<U
     }
     let more = list.len() > limits::PAGE_ROWS;
     list.truncate(limits::PAGE_ROWS);
-    let next = list.last().filter(|_| more).map(|it| it.resource().id.0);
+    let next = list.last().filter(|_| more).map(|it| {
+        let on = filter.clone().going_on(&it.rows, &house);
+        on.after.map_or_else(|| ("before", it.resource().id.to_string()), |place| ("after", place))
+    });
     let ids: Vec<i64> = list.iter().map(|it| it.resource().id.0).collect();
     let periods: Vec<Period> = list.iter().filter_map(|it| it.rows.iter().map(|row| row.first).min()).collect();
     let days = sqlx::query!(
@@ -400,10 +440,11 @@ pub async fn unplaced_sums(read: &mut Read) -> Result<Vec<UnplacedSum>> {
 /// All rows that match, in chunks. Drop it and the snapshot ends.
 pub fn stream(read: Read, filter: ResourceFilter) -> impl Stream<Item = Result<Vec<ResourceRow>>> + Send {
     const RESOURCES: usize = 2_000;
-    stream::try_unfold((read, filter), |(mut read, mut filter)| async move {
+    stream::try_unfold((read, filter), |(mut read, filter)| async move {
         let rows = rows(&mut read, &filter, RESOURCES).await?;
-        filter.before = rows.last().map(|row| row.id.0);
-        Ok((!rows.is_empty()).then_some((rows, (read, filter))))
+        let house = read.organisation().currency.clone();
+        let on = filter.going_on(&rows, &house);
+        Ok((!rows.is_empty()).then_some((rows, (read, on))))
     })
 }
 

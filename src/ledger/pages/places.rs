@@ -13,6 +13,7 @@ use crate::catalog::provider::{self, Provider};
 use crate::error::{Error, Result};
 use crate::ids::{BindingId, ResourceId};
 use crate::ledger::binding::{self, Binding, NewBinding};
+use crate::ledger::by_amount::ByAmount;
 use crate::ledger::resource::{self, MonthRow, Resource, ResourceFilter, Unplaced, UnplacedSum};
 use crate::table::Format;
 use crate::web::export;
@@ -51,6 +52,7 @@ struct UnplacedList {
     environments: Vec<(String, String)>,
     list: Vec<Unplaced>,
     sums: Vec<UnplacedSum>,
+    order: Option<ByAmount>,
     next: Option<String>,
 }
 
@@ -63,18 +65,41 @@ impl UnplacedList {
     fn lines(&self, count: i64) -> String {
         self.shell.with("ledger-lines", "n", count)
     }
+
+    /// How the amounts are sorted, for who does not see it; nothing where they are not.
+    fn sorted(&self) -> Option<&'static str> {
+        self.order.map(|order| match order {
+            ByAmount::Largest => "descending",
+            ByAmount::Smallest => "ascending",
+        })
+    }
+
+    /// The list in the other order: the largest amount first, then the smallest, then the newest resource again.
+    fn other_order(&self) -> String {
+        let filter = self.shell.filter();
+        let others = url::form_urlencoded::parse(filter.as_bytes()).filter(|(name, _)| name != "sort");
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(others);
+        match self.order {
+            None => _ = query.append_pair("sort", "largest"),
+            Some(ByAmount::Largest) => _ = query.append_pair("sort", "smallest"),
+            Some(ByAmount::Smallest) => {}
+        }
+        self.shell.href(&format!("/ledger/unplaced?{}", query.finish()))
+    }
 }
 
 async fn list(State(app): State<App>, shell: Shell, Query(filter): Query<ResourceFilter>) -> Result<Response> {
     super::sees_all(&shell.actor)?;
     let mut read = app.read(&shell.actor).await?;
+    let order = filter.clone().unplaced().by_amount()?;
     let (list, next) = resource::unplaced(&mut read, &filter).await?;
     let sums = resource::unplaced_sums(&mut read).await?;
     let providers = provider::list(&mut read).await?;
     let environments = super::environments(&mut read, &shell.actor).await?;
     read.end().await?;
-    let next = next.map(|place| shell.onward("before", place));
-    page(&UnplacedList { shell, filter, providers, environments, list, sums, next })
+    let next = next.map(|(key, place)| shell.onward(key, place));
+    page(&UnplacedList { shell, filter, providers, environments, list, sums, order, next })
 }
 
 async fn file(
@@ -84,7 +109,7 @@ async fn file(
     format: Format,
 ) -> Result<Response> {
     super::sees_all(&shell.actor)?;
-    let filter = ResourceFilter { before: None, ..filter.unplaced() };
+    let filter = ResourceFilter { before: None, after: None, ..filter.unplaced() };
     export::file(&app, &shell, &resource::TABLE, format, |read| resource::stream(read, filter)).await
 }
 

@@ -11,7 +11,8 @@ use rentroll::ledger::filter::SpendFilter;
 use rentroll::ledger::resource::{ResourceFilter, Unplaced};
 use rentroll::ledger::{resource, spend};
 
-use super::{assert_sums, bill, bill_line, day, entries, import, member, sums, unplaced};
+use super::pages::csv_rows;
+use super::{BillLine, assert_sums, bill, bill_line, day, entries, import, member, number, sums, unplaced};
 use crate::harness::TestApp;
 
 /// Ten days of two machines, and both environments that they may belong to.
@@ -242,4 +243,47 @@ async fn a_sum_that_differs_from_its_lines_is_found() {
         of,
         [("spend_month", false), ("spend_month", true), ("spend_resource", false), ("spend_resource", false)]
     );
+}
+
+// case S10: the one header that sorts: both ways, page by page, in the file too; another word is refused.
+#[tokio::test]
+async fn unplaced_resources_are_sorted_by_amount_currency_by_currency() {
+    let app = TestApp::new().await;
+    let names: Vec<&'static str> = (0..60).map(|n| &*format!("i-{n:02}").leak()).collect();
+    let mut lines = Vec::new();
+    for (n, name) in names.iter().enumerate() {
+        let amount: &'static str = format!("{}.5", n % 20).leak();
+        let line = bill_line(name, "2026-03-10T00:00:00Z", amount);
+        lines.push(BillLine { currency: if n % 3 == 0 { "CNY" } else { "USD" }, ..line });
+    }
+    lines.push(BillLine { category: "Credit", ..bill_line("i-minus", "2026-03-10T00:00:00Z", "-7") });
+    import(&app, bill(&lines)).await;
+    let browser = app.sign_in(Role::Administrator).await;
+    for (word, sorted) in [("largest", "descending"), ("smallest", "ascending")] {
+        let (mut shown, mut next) = (Vec::new(), Some(format!("/ledger/unplaced?sort={word}")));
+        while let Some(address) = next {
+            let page = browser.get(&address).await;
+            assert_eq!(page.attributes("table.unplaced th[aria-sort]", "aria-sort"), [sorted]);
+            shown.extend(page.rows("table.unplaced").iter().map(|row| (row[0].clone(), row[4].clone())));
+            next = page.attributes(".pager a", "href").first().cloned();
+        }
+        let distinct: std::collections::BTreeSet<_> = shown.iter().map(|row| &row.0).collect();
+        assert_eq!((shown.len(), distinct.len()), (61, 61), "{word}");
+        let key = |row: &(String, String)| {
+            let (amount, currency) = row.1.split_once(' ').unwrap();
+            let amount = number(amount);
+            (currency != "CNY", if word == "largest" { -amount } else { amount })
+        };
+        assert!(shown.windows(2).all(|pair| key(&pair[0]) <= key(&pair[1])), "{word}: {shown:?}");
+        let file = csv_rows(&browser.get(&format!("/ledger/unplaced.csv?sort={word}")).await);
+        let of_file: Vec<_> = file.iter().map(|row| row[3].clone()).collect();
+        assert_eq!(of_file, shown.iter().map(|row| row.0.clone()).collect::<Vec<_>>());
+    }
+    let first = browser.get("/ledger/unplaced").await;
+    let header = first.attributes("table.unplaced th a", "href");
+    assert_eq!(header, ["/ledger/unplaced?sort=largest"]);
+    for wrong in ["sort=colour", "sort=largest&after=x", "sort=largest&after=CNY:x:1"] {
+        let answer = browser.get(&format!("/ledger/unplaced?{wrong}")).await;
+        assert_eq!(answer.status, axum::http::StatusCode::UNPROCESSABLE_ENTITY, "{wrong}");
+    }
 }
