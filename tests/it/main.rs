@@ -18,6 +18,7 @@ mod history;
 mod kernel;
 mod ledger;
 mod licences;
+mod lists;
 mod mail;
 mod matrix;
 mod outputs;
