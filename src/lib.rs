@@ -14,6 +14,7 @@ pub mod dates; // days, cycles, notices, periods: calendar arithmetic
 pub mod deadline; // a date with a consequence, set by every context
 pub mod document; // a file attached to a thing, in versions
 pub mod documents; // bytes by content hash in an object store
+pub mod encoding; // in which encoding a file of text is
 pub mod error; // what can go wrong, and what a person is told
 pub mod filter; // what the filters of all lists share
 pub mod ids; // typed ids
@@ -25,8 +26,8 @@ pub mod mail; // messages out: the SMTP conversation, the outbox folder, memory 
 pub mod money; // exact decimals, currencies, largest remainder
 pub mod postgres; // the embedded server, roles, pools, migrations, the start-up self-check
 pub mod row_error; // what is wrong with a cell of an imported file
-pub mod setting; // the organisation: its zone, currency, language, reminder rule
 pub mod saved_filter; // a filter of a list that a person keeps under a name
+pub mod setting; // the organisation: its zone, currency, language, reminder rule
 pub mod table; // a list's columns declared once: CSV, XLSX, JSON
 pub mod text; // text that is safe to keep
 pub mod tx; // one unit of work, and a scoped snapshot to read from

@@ -15,6 +15,12 @@ error-label-mark = The label "{ $key }" contains = or ; where neither may stand;
 error-label-twice = The label "{ $key }" is there twice; keep one.
 error-label-count = At most { $most } labels.
 
+error-encoding = "{ $value }" is not an encoding that files are read in; choose UTF-8, UTF-16 or GB18030.
+error-number-format = "{ $value }" is not a way of writing numbers; choose point (1,234.56) or comma (1.234,56).
+encoding-utf-8 = UTF-8
+encoding-utf-16le = UTF-16 LE
+encoding-utf-16be = UTF-16 BE
+encoding-gb18030 = GB18030 (GBK)
 error-decimal = "{ $value }" is not a plain number; write it like 1234.56, without currency signs, spaces or thousands separators.
 error-decimal-digits = "{ $value }" has more digits than can be kept exactly; at most { $most } digits in all and after the point.
 error-amount-limit = { $value } is beyond the largest amount, { $most }, of either sign.

@@ -15,6 +15,12 @@ error-label-mark = 标签“{ $key }”里有不能用的 = 或 ;，标签要写
 error-label-twice = 标签“{ $key }”写了两次，留一个。
 error-label-count = 标签最多 { $most } 个。
 
+error-encoding = 不支持编码“{ $value }”，可选 UTF-8、UTF-16、GB18030。
+error-number-format = 没有“{ $value }”这种数字写法，可选 point（1,234.56）或 comma（1.234,56）。
+encoding-utf-8 = UTF-8
+encoding-utf-16le = UTF-16 LE
+encoding-utf-16be = UTF-16 BE
+encoding-gb18030 = GB18030（GBK）
 error-decimal = “{ $value }”不是纯数字，要写成 1234.56 这样，不带货币符号、空格和千位分隔符。
 error-decimal-digits = “{ $value }”的位数太多，无法精确保存；总共和小数点后都最多 { $most } 位。
 error-amount-limit = { $value } 超出金额上限，正负都不能超过 { $most }。

@@ -12,7 +12,9 @@ use super::progress::Progress;
 use crate::actor::{Actor, Source};
 use crate::app::App;
 use crate::config::Config;
+use crate::encoding::Encoding;
 use crate::environments::import as environments;
+use crate::environments::import::cells::NumberFormat;
 use crate::error::Error;
 use crate::ledger::bill_import::{self, BillFile};
 use crate::ledger::exchange_rate_import;
@@ -33,7 +35,7 @@ enum What {
     /// A bill: .csv or .csv.gz.
     Bill(Bill),
     /// Environments and their terms: one row per term.
-    Environments(File),
+    Environments(Environments),
     /// Exchange rates: the European Central Bank's files, or base,quote,date,rate.
     Rates(File),
 }
@@ -45,6 +47,18 @@ struct File {
     /// Only say what would be done.
     #[arg(long)]
     dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+struct Environments {
+    #[command(flatten)]
+    file: File,
+    /// The encoding: utf-8, utf-16le, utf-16be or gb18030; found by itself unless this says otherwise.
+    #[arg(long, value_parser = str::parse::<Encoding>)]
+    encoding: Option<Encoding>,
+    /// How the file writes numbers: point (1,234.56) or comma (1.234,56).
+    #[arg(long, value_parser = str::parse::<NumberFormat>)]
+    numbers: Option<NumberFormat>,
 }
 
 #[derive(Debug, Args)]
@@ -78,8 +92,9 @@ pub(super) async fn run(config: &Config, console: &Console, arguments: Arguments
             opened.close(None).await;
             result
         }
-        What::Environments(file) => {
-            let parsed = environments::read(&read(&file.file)?).named(&name_of(&file.file));
+        What::Environments(Environments { file, encoding, numbers }) => {
+            let reading = environments::Reading { encoding, numbers, ..environments::Reading::default() };
+            let parsed = environments::read_as(&read(&file.file)?, &reading).named(&name_of(&file.file));
             let opened = Opened::open(config, Purpose::Work, console).await?;
             let result = import_environments(&opened.app, console, &parsed, file.dry_run).await;
             opened.close(None).await;

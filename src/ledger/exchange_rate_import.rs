@@ -18,6 +18,7 @@ use crate::actor::{Actor, Permission, Source as Path};
 use crate::app::App;
 use crate::audit::{Change, Object};
 use crate::dates;
+use crate::encoding::Encoding;
 use crate::error::{Error, Result};
 use crate::ledger::exchange_rate::{self, EURO, Source};
 use crate::limits;
@@ -89,8 +90,10 @@ pub struct Parsed {
     whole: Option<RowError>,
 }
 
-/// Reads a file. It knows nothing of the ledger.
+/// Reads a file, in whichever encoding it is. It knows nothing of the ledger.
 pub fn parse(bytes: &[u8]) -> Parsed {
+    let text = Encoding::of(bytes).decode(bytes);
+    let bytes = text.as_ref().map_or(bytes, String::as_bytes);
     let mut parsed =
         Parsed { source: Source::Manual, by_column: false, rates: Vec::new(), rows: BTreeMap::new(), whole: None };
     if let Err(error) = parsed.read(bytes) {

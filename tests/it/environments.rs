@@ -3,6 +3,7 @@
 mod bulk;
 mod import;
 mod pages;
+mod reading;
 mod renewals;
 mod roll;
 mod terms;

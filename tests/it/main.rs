@@ -25,7 +25,7 @@ mod outputs;
 mod pages;
 mod rates;
 mod scope;
-mod server;
 mod saved_filters;
+mod server;
 mod tidy;
 mod values;

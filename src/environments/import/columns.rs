@@ -1,5 +1,7 @@
 //! The columns of the file, and every heading that is taken for one of them.
 
+use crate::locale::Locale;
+
 /// A column of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the contract says what each holds")]
@@ -103,6 +105,14 @@ impl Column {
             Self::Priority => &["优先级"],
             Self::Watchers => &["抄送人"],
             Self::Steps => &["提醒天数"],
+        }
+    }
+
+    /// What a choice calls it.
+    pub const fn label(self, locale: Locale) -> &'static str {
+        match locale {
+            Locale::ZhCn => self.chinese()[0],
+            Locale::En => self.name(),
         }
     }
 

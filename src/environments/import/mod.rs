@@ -4,9 +4,11 @@
 //! nothing at all is wrong, writes them: all or nothing. A term that the ledger has already is *known*; one that it has
 //! otherwise is an error, never overwritten. The same file again adds nothing.
 
+pub mod cells;
 pub mod columns;
 mod plan;
 mod read;
+mod reading;
 
 use serde_json::{Value, json};
 
@@ -18,7 +20,8 @@ use crate::locale::{Locale, Message};
 use crate::tx::Tx;
 
 pub use plan::State;
-pub use read::{Line, Parsed, read};
+pub use read::{Line, Parsed, Question, read, read_as};
+pub use reading::{LEFT_OUT, Reading};
 
 /// Something that is wrong in a row of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,11 +1,13 @@
 //! From the bytes of a file to rows that are each right in themselves, and to everything that is wrong, by row and column.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sha2::{Digest as _, Sha256};
 
-use super::RowError;
 use super::columns::Column;
+use super::{Reading, RowError, cells};
+use crate::encoding::Encoding;
 use crate::environments::description::{Description, Somebody};
 use crate::environments::environment::Status;
 use crate::environments::term::NewTerm;
@@ -72,6 +74,15 @@ pub fn same(column: Column, one: &str, other: &str) -> bool {
     }
 }
 
+/// A column whose heading does not tell which it is: nobody knows it, or two say the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// Its place, from 1.
+    pub at: usize,
+    /// Its heading.
+    pub heading: String,
+}
+
 /// A file that was read.
 #[derive(Debug, Clone)]
 pub struct Parsed {
@@ -85,6 +96,12 @@ pub struct Parsed {
     pub lines: Vec<Line>,
     /// The headings as the file writes them, by column.
     pub headings: BTreeMap<Column, String>,
+    /// The encoding that it was read in.
+    pub encoding: Encoding,
+    /// What was said of it.
+    pub reading: Reading,
+    /// The columns of which somebody must say, or said, which they are.
+    pub questions: Vec<Question>,
     /// What is wrong, by row.
     pub errors: Vec<RowError>,
 }
@@ -108,8 +125,16 @@ impl Parsed {
     }
 }
 
-/// Reads a file: UTF-8 with or without a byte order mark; commas, semicolons or tabs; headings in English or Chinese.
+/// Reads a file of which nothing was said.
 pub fn read(bytes: &[u8]) -> Parsed {
+    read_as(bytes, &Reading::default())
+}
+
+/// What a workbook of a spreadsheet begins with, the new kind and the old.
+const WORKBOOKS: [&[u8]; 2] = [b"PK\x03\x04", b"\xD0\xCF\x11\xE0"];
+
+/// Reads a file: UTF-8, UTF-16 or GB18030; commas, semicolons or tabs; headings in English or Chinese.
+pub fn read_as(bytes: &[u8], reading: &Reading) -> Parsed {
     let sha256 = Sha256::digest(bytes).into();
     let parsed = Parsed {
         file_name: String::new(),
@@ -117,17 +142,19 @@ pub fn read(bytes: &[u8]) -> Parsed {
         rows_read: 0,
         lines: Vec::new(),
         headings: BTreeMap::new(),
+        encoding: reading.encoding.unwrap_or_else(|| Encoding::of(bytes)),
+        reading: reading.clone(),
+        questions: Vec::new(),
         errors: Vec::new(),
     };
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) => text.strip_prefix('\u{FEFF}').unwrap_or(text),
-        Err(error) => {
-            let before = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
-            let row = before.matches('\n').count() + 1;
-            return parsed.refuse(row, "", "", Message::new("import-not-utf8"));
-        }
+    if WORKBOOKS.iter().any(|mark| bytes.starts_with(mark)) {
+        return parsed.refuse(1, "", "", Message::new("import-workbook"));
+    }
+    let text = match parsed.encoding.decode(bytes) {
+        Ok(text) => text,
+        Err(row) => return parsed.refuse(row, "", "", Message::new("import-not-text")),
     };
-    let records = match records(text, delimiter(text)) {
+    let records = match records(&text, delimiter(&text)) {
         Ok(records) => records,
         Err(row) => return parsed.refuse(row, "", "", Message::new("import-broken").with("row", row)),
     };
@@ -135,7 +162,7 @@ pub fn read(bytes: &[u8]) -> Parsed {
         return parsed.refuse(1, "", "", Message::new("import-empty"));
     };
     let mut parsed = parsed;
-    let columns = find_columns(headings, &mut parsed);
+    let (columns, left_out) = find_columns(headings, &mut parsed);
     parsed.rows_read = rows.len();
     if !parsed.errors.is_empty() {
         return parsed;
@@ -144,7 +171,7 @@ pub fn read(bytes: &[u8]) -> Parsed {
         return parsed.refuse(headings.row, "", "", Message::new("import-no-rows"));
     }
     for record in rows {
-        read_row(record, &columns, &mut parsed);
+        read_row(record, &columns, &left_out, &mut parsed);
     }
     check_agreement(&mut parsed);
     parsed
@@ -188,52 +215,87 @@ fn delimiter(text: &str) -> u8 {
     [b',', b';', b'\t'].into_iter().rev().max_by_key(|mark| known(*mark)).unwrap_or(b',')
 }
 
-/// Which cell holds which column. Headings that are unknown, doubled or missing are errors.
-fn find_columns(headings: &Record, parsed: &mut Parsed) -> HashMap<Column, usize> {
-    let mut columns = HashMap::new();
-    for (at, heading) in headings.cells.iter().enumerate() {
-        let heading = heading.trim().trim_start_matches('\u{FEFF}');
-        if heading.is_empty() {
-            continue;
+/// Which cell holds which column, and which are left out. Headings that are unknown, doubled or missing are errors, unless
+/// somebody said what they are; that comes before what a heading says.
+fn find_columns(headings: &Record, parsed: &mut Parsed) -> (HashMap<Column, usize>, BTreeSet<usize>) {
+    let heading = |at: usize| headings.cells.get(at).map_or("", |cell| cell.trim().trim_start_matches('\u{FEFF}'));
+    let named = (0..headings.cells.len()).filter(|at| !heading(*at).is_empty()).map(|at| (at, heading(at)));
+    let said = parsed.reading.columns.clone();
+    let (mut columns, mut left_out, mut open) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
+    let mut errors = Vec::new();
+    let mut refuse = |at: usize, message: Message| {
+        let text = excerpt(heading(at));
+        errors.push(RowError { row: headings.row, column: text.clone(), value: text, message });
+    };
+    let twice = |at: usize| Message::new("import-heading-twice").with("heading", excerpt(heading(at)));
+    for (at, column) in said.iter().map(|(place, column)| (place - 1, *column)) {
+        open.insert(at);
+        match column {
+            None => _ = left_out.insert(at),
+            Some(column) if columns.contains_key(&column) => refuse(at, twice(at)),
+            Some(column) => _ = columns.insert(column, at),
         }
-        let mut refuse = |message: Message| {
-            parsed.errors.push(RowError {
-                row: headings.row,
-                column: excerpt(heading),
-                value: excerpt(heading),
-                message,
-            });
-        };
-        match Column::find(heading) {
-            None => refuse(Message::new("import-heading-unknown").with("heading", excerpt(heading))),
-            Some(column) if columns.contains_key(&column) => {
-                refuse(Message::new("import-heading-twice").with("heading", excerpt(heading)));
+    }
+    for (at, text) in named.filter(|(at, _)| !said.contains_key(&(at + 1))) {
+        match Column::find(text) {
+            None => {
+                open.insert(at);
+                refuse(at, Message::new("import-heading-unknown").with("heading", excerpt(text)));
             }
-            Some(column) => {
-                columns.insert(column, at);
-                parsed.headings.insert(column, heading.to_owned());
-            }
+            Some(column) => match columns.get(&column) {
+                // Another one was said to be it.
+                Some(other) if said.contains_key(&(other + 1)) => _ = left_out.insert(at),
+                Some(other) => {
+                    open.extend([*other, at]);
+                    refuse(at, twice(at));
+                }
+                None => _ = columns.insert(column, at),
+            },
         }
     }
     for column in Column::REQUIRED.into_iter().filter(|column| !columns.contains_key(column)) {
         let message = Message::new("import-heading-missing").with("heading", column.name());
-        parsed.errors.push(RowError {
-            row: headings.row,
-            column: column.name().to_owned(),
-            value: String::new(),
-            message,
-        });
+        let name = column.name().to_owned();
+        errors.push(RowError { row: headings.row, column: name, value: String::new(), message });
     }
-    columns
+    parsed.errors.extend(errors);
+    for (column, at) in &columns {
+        let name = if heading(*at).is_empty() { column.name() } else { heading(*at) };
+        parsed.headings.insert(*column, name.to_owned());
+    }
+    parsed.questions = open.into_iter().map(|at| Question { at: at + 1, heading: heading(at).to_owned() }).collect();
+    (columns, left_out)
 }
 
-fn read_row(record: &Record, columns: &HashMap<Column, usize>, parsed: &mut Parsed) {
-    let by_name: HashMap<&str, &str> =
-        columns.iter().map(|(column, at)| (column.name(), record.cells.get(*at).map_or("", String::as_str))).collect();
-    let text = |name: &str| by_name.get(name).copied().unwrap_or_default();
+/// The cells of the columns that spreadsheets write in many ways, made plain; an error where that cannot be done.
+fn made_plain(column: Column, cell: &str, reading: &Reading) -> Option<Result<String, Message>> {
+    match column {
+        Column::Quantity | Column::Price => Some(cells::number(cell, reading.numbers)),
+        Column::StartsOn | Column::EndsOn => Some(cells::day(cell)),
+        _ => None,
+    }
+}
+
+fn read_row(record: &Record, columns: &HashMap<Column, usize>, left_out: &BTreeSet<usize>, parsed: &mut Parsed) {
     let mut errors = FieldErrors::new();
-    let description = Description::parse(&text, &mut errors);
-    let term = NewTerm::parse(&text, &mut errors);
+    let (mut by_name, mut plain): (HashMap<&str, &str>, HashMap<&str, String>) = (HashMap::new(), HashMap::new());
+    for (column, at) in columns {
+        let cell = record.cells.get(*at).map_or("", String::as_str);
+        by_name.insert(column.name(), cell);
+        match made_plain(*column, cell, &parsed.reading) {
+            Some(Ok(text)) => _ = plain.insert(column.name(), text),
+            Some(Err(message)) => errors.add(column.name(), message),
+            None => {}
+        }
+    }
+    let refused: BTreeSet<Cow<'static, str>> = errors.0.iter().map(|error| error.field.clone()).collect();
+    let raw = |name: &str| by_name.get(name).copied().unwrap_or_default();
+    let text = |name: &str| plain.get(name).map_or_else(|| raw(name), String::as_str);
+    let mut more = FieldErrors::new();
+    let description = Description::parse(&text, &mut more);
+    let term = NewTerm::parse(&text, &mut more);
+    // Of a cell that cannot be made plain, that alone is told.
+    errors.0.extend(more.0.into_iter().filter(|error| !refused.contains(&error.field)));
     let status = if text("status").trim().is_empty() {
         Some(Status::Active)
     } else {
@@ -250,7 +312,7 @@ fn read_row(record: &Record, columns: &HashMap<Column, usize>, parsed: &mut Pars
             errors.add(field, Message::new("error-email").with("value", excerpt(name.as_str())));
         }
     }
-    let known: BTreeSet<usize> = columns.values().copied().collect();
+    let known: BTreeSet<usize> = columns.values().chain(left_out).copied().collect();
     let beyond = record.cells.iter().enumerate().find(|(at, cell)| !known.contains(at) && !cell.trim().is_empty());
     if let Some((at, _)) = beyond {
         errors.add((at + 1).to_string(), Message::new("import-cell-without-heading").with("column", at + 1));
@@ -263,7 +325,7 @@ fn read_row(record: &Record, columns: &HashMap<Column, usize>, parsed: &mut Pars
             for error in errors.0 {
                 let column = Column::ALL.into_iter().find(|column| column.name() == error.field);
                 let heading = column.map_or_else(|| error.field.to_string(), |column| parsed.heading(column));
-                let value = excerpt(text(&error.field).trim());
+                let value = excerpt(raw(&error.field).trim());
                 parsed.errors.push(RowError { row: record.row, column: heading, value, message: error.message });
             }
         }
@@ -382,11 +444,77 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_utf8_is_told_by_row() {
+    fn a_file_that_is_no_text_is_told_by_row() {
         let mut bytes = format!("{HEAD}\n竹简,").into_bytes();
-        bytes.extend([0xC3, 0xFB]); // 名 in GBK
+        bytes.extend([0xC3, 0xFF]);
         let parsed = read(&bytes);
-        assert_eq!((parsed.errors[0].row, parsed.errors[0].message.key), (2, "import-not-utf8"));
+        assert_eq!((parsed.errors[0].row, parsed.errors[0].message.key), (2, "import-not-text"));
+    }
+
+    // case I01
+    #[test]
+    fn one_file_reads_alike_in_every_encoding() {
+        let text = format!("{HEAD}\n竹简,㐀与𠮷,苇塘云,H800,2026-01-01\n");
+        let utf_16: Vec<u8> = format!("\u{FEFF}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for (bytes, encoding) in [
+            (text.clone().into_bytes(), Encoding::Utf8),
+            (format!("\u{FEFF}{text}").into_bytes(), Encoding::Utf8),
+            (utf_16, Encoding::Utf16Le),
+            (encoding_rs::GB18030.encode(&text).0.into_owned(), Encoding::Gb18030),
+        ] {
+            let parsed = read(&bytes);
+            assert_eq!((parsed.encoding, &parsed.errors), (encoding, &Vec::new()));
+            assert_eq!(parsed.lines[0].description.name.as_str(), "㐀与𠮷");
+            let wrong = Reading { encoding: Some(Encoding::Utf16Be), ..Reading::default() };
+            assert!(!read_as(&bytes, &wrong).errors.is_empty(), "what somebody chooses is done");
+        }
+        for workbook in WORKBOOKS {
+            assert_eq!(read(workbook).errors[0].message.key, "import-workbook");
+        }
+    }
+
+    // case I07
+    #[test]
+    fn blank_columns_are_passed_over_and_doubled_or_unknown_ones_are_asked_by_name() {
+        let text = "项目,名称,服务商,档位,开始日,单价,币种,金额,单价,金额,,,\na,b,c,d,2026-01-01,5,CNY,6,7,8,,,\n";
+        let parsed = read(text.as_bytes());
+        let named: Vec<_> = parsed.errors.iter().map(|error| (error.column.as_str(), error.message.key)).collect();
+        let unknown = ("金额", "import-heading-unknown");
+        assert_eq!(named, [unknown, ("单价", "import-heading-twice"), unknown]);
+        let asked: Vec<_> = parsed.questions.iter().map(|it| (it.at, it.heading.as_str())).collect();
+        assert_eq!(asked, [(6, "单价"), (8, "金额"), (9, "单价"), (10, "金额")]);
+
+        let columns = [(8, None), (9, Some(Column::Price)), (10, None)].into();
+        let said = read_as(text.as_bytes(), &Reading { columns, ..Reading::default() });
+        assert_eq!((&said.errors, said.questions.len()), (&Vec::new(), 3));
+        assert_eq!(said.lines[0].value(Column::Price), "7", "what was said comes before the other heading");
+        let columns = [(6, None), (8, Some(Column::Price)), (9, None), (10, Some(Column::Price))].into();
+        let twice = read_as(text.as_bytes(), &Reading { columns, ..Reading::default() });
+        assert_eq!(twice.errors[0].message.key, "import-heading-twice");
+    }
+
+    // case I06
+    #[test]
+    fn numbers_and_days_of_spreadsheets_are_read_as_was_said_or_asked() {
+        let file =
+            |price: &str, day: &str| format!("{HEAD},单价,币种\n竹简,预训练,苇塘云,H800,{day},\"{price}\",CNY\n");
+        let asked = read(file("1.000", "2026年3月31日").as_bytes());
+        let error = &asked.errors[0];
+        assert_eq!(
+            (asked.errors.len(), error.row, error.column.as_str(), error.value.as_str(), error.message.key),
+            (1, 2, "单价", "1.000", "import-number-asks")
+        );
+        let said = |price: &str, numbers| {
+            let reading = Reading { numbers: Some(numbers), ..Reading::default() };
+            let parsed = read_as(file(price, "2026/3/31").as_bytes(), &reading);
+            assert_eq!(parsed.errors, []);
+            (parsed.lines[0].value(Column::Price), parsed.lines[0].value(Column::StartsOn))
+        };
+        let day = || "2026-03-31".to_owned();
+        assert_eq!(said("￥1,234.56", cells::NumberFormat::Point), ("1234.56".to_owned(), day()));
+        assert_eq!(said("1.000", cells::NumberFormat::Comma), ("1000".to_owned(), day()));
+        let last = read(file("5", "3/4/2026").as_bytes());
+        assert_eq!((last.errors.len(), last.errors[0].message.key), (1, "import-day-order"));
     }
 
     #[test]

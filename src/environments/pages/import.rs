@@ -9,7 +9,10 @@ use futures_util::TryStreamExt as _;
 
 use crate::actor::{Actor, Source};
 use crate::app::App;
-use crate::environments::import::{self, Line, Parsed, State as RowState, Summary};
+use crate::encoding::Encoding;
+use crate::environments::import::cells::NumberFormat;
+use crate::environments::import::columns::Column;
+use crate::environments::import::{self, Line, Parsed, Question, Reading, State as RowState, Summary};
 use crate::error::{Error, FieldErrors, Result};
 use crate::limits;
 use crate::locale::Message;
@@ -65,6 +68,35 @@ impl ImportPreview {
         self.summary.errors.len() - self.summary.listed_errors().len()
     }
 
+    /// The encodings, with the one that the file was read in.
+    fn encodings(&self) -> Vec<(&'static str, String, bool)> {
+        let chosen = |it: &Encoding| (it.as_str(), self.shell.say(&it.words()), *it == self.parsed.encoding);
+        Encoding::ALL.iter().map(chosen).collect()
+    }
+
+    /// In which encoding the file was read.
+    fn encoding(&self) -> String {
+        let name = self.shell.say(&self.parsed.encoding.words());
+        let key =
+            if self.parsed.reading.encoding.is_some() { "import-encoding-chosen" } else { "import-encoding-found" };
+        self.shell.with(key, "encoding", name)
+    }
+
+    /// The ways of writing numbers, with the one that was said.
+    fn number_formats(&self) -> Vec<(&'static str, String, bool)> {
+        let chosen =
+            |it: &NumberFormat| (it.as_str(), self.shell.say(&it.words()), Some(*it) == self.parsed.reading.numbers);
+        NumberFormat::ALL.iter().map(chosen).collect()
+    }
+
+    /// The columns that a doubtful one can be, with what was said of it.
+    fn columns(&self, question: &Question) -> Vec<(&'static str, String, bool)> {
+        let said = self.parsed.reading.columns.get(&question.at);
+        let column = |it: Column| (it.name(), it.label(self.shell.locale).to_owned(), said == Some(&Some(it)));
+        let left_out = (import::LEFT_OUT, self.shell.text("import-left-out"), said == Some(&None));
+        std::iter::once(left_out).chain(Column::ALL.into_iter().map(column)).collect()
+    }
+
     /// Whether there is anything to write.
     fn can_write(&self) -> bool {
         self.summary.is_right() && self.summary.rows_new > 0
@@ -78,11 +110,20 @@ pub(super) async fn form(shell: Shell) -> Result<Response> {
 pub(super) async fn preview(State(app): State<App>, shell: Shell, upload: Result<Upload>) -> Result<Response> {
     let seen = async {
         let upload = upload?;
-        let file = upload.file()?;
-        let stored = app.documents.put_bytes(file.bytes.clone(), limits::UPLOAD_BYTES).await?;
-        let (parsed, summary) = imported(&app, shell.actor.clone(), file.bytes.to_vec(), &file.name, true).await?;
-        let fields = Fields::new().with("sha256", hex::encode(stored.sha256)).with("file_name", &file.name);
-        Ok((fields, parsed, summary))
+        let reading = Reading::parse(&|name| upload.fields.get(name))?;
+        // The same file is looked at again once somebody has said how it is to be read.
+        let again = upload.fields.filled("sha256").filter(|_| upload.file.is_none());
+        let (bytes, name, hash) = if let Some(hash) = again {
+            let gone = || Error::invalid("file", Message::new("import-file-gone"));
+            let bytes = kept(&app, hash).await?.ok_or_else(gone)?;
+            (bytes, upload.fields.get("file_name").to_owned(), hash.to_owned())
+        } else {
+            let file = upload.file()?;
+            let stored = app.documents.put_bytes(file.bytes.clone(), limits::UPLOAD_BYTES).await?;
+            (file.bytes.to_vec(), file.name.clone(), hex::encode(stored.sha256))
+        };
+        let (parsed, summary) = imported(&app, shell.actor.clone(), bytes, &name, reading, true).await?;
+        Ok((Fields::new().with("sha256", hash).with("file_name", name), parsed, summary))
     };
     match seen.await {
         Ok((fields, parsed, summary)) => {
@@ -105,10 +146,11 @@ async fn imported(
     actor: Actor,
     bytes: Vec<u8>,
     file_name: &str,
+    reading: Reading,
     dry_run: bool,
 ) -> Result<(Parsed, Summary)> {
     let _slot = app.imports.acquire().await.map_err(|closed| Error::Unavailable(closed.into()))?;
-    let read = tokio::task::spawn_blocking(move || import::read(&bytes));
+    let read = tokio::task::spawn_blocking(move || import::read_as(&bytes, &reading));
     let parsed = read.await.map_err(|panicked| Error::Internal(panicked.into()))?.named(file_name);
     let mut tx = app.write_bulk(&actor.through(Source::Import)).await?;
     let summary = import::run(&mut tx, &parsed, dry_run).await?;
@@ -125,7 +167,12 @@ pub(super) async fn confirm(State(app): State<App>, shell: Shell, upload: Upload
         errors.add("file", Message::new("import-file-gone"));
         return refused(shell, errors);
     };
-    let (parsed, summary) = imported(&app, shell.because(&fields)?, bytes, fields.get("file_name"), false).await?;
+    let reading = match Reading::parse(&|name| fields.get(name)) {
+        Ok(reading) => reading,
+        Err(errors) => return refused(shell, errors),
+    };
+    let actor = shell.because(&fields)?;
+    let (parsed, summary) = imported(&app, actor, bytes, fields.get("file_name"), reading, false).await?;
     if summary.is_right() {
         return Ok(see(&shell.base, "/environments"));
     }
