@@ -5,6 +5,7 @@
 //! `origin` (refuses forged forms) → `session` (who is it) → the route's own guard ([`routes::Needs`]) → the handler.
 
 pub mod documents;
+pub mod edit;
 pub mod errors;
 pub mod export;
 pub mod forms;

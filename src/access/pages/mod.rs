@@ -10,7 +10,7 @@ mod set_up;
 mod settings;
 mod sign_in;
 
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse as _, Response};
 use axum_extra::extract::CookieJar;
 use axum_extra::extract::cookie::{Cookie, SameSite};
@@ -19,16 +19,13 @@ use super::session::Client;
 use super::sign_in::Entry;
 use super::token;
 use super::user::Right;
-use crate::audit;
 use crate::error::{Error, FieldErrors, Result};
 use crate::limits;
 use crate::locale::{Locale, Message};
-use crate::tx::Read;
-use crate::web::forms::{Fields, FormState};
+use crate::web::forms::Fields;
 use crate::web::routes::Routes;
 use crate::web::session::{DEVICE_COOKIE, SESSION_COOKIE, Visitor};
 use crate::web::shell::Shell;
-use crate::web::stale::Stale;
 
 /// The routes of the context.
 pub fn routes() -> Routes {
@@ -82,49 +79,6 @@ fn field_errors(error: Error) -> Result<FieldErrors> {
     match error {
         Error::Invalid(errors) => Ok(errors),
         other => Err(other),
-    }
-}
-
-/// A form for something that is there: fresh, or back with what was typed.
-struct Edit {
-    status: StatusCode,
-    form: FormState,
-    stale: Option<Stale>,
-}
-
-/// What an edit form is for, as it is now.
-struct Present<'a> {
-    kind: &'static str,
-    id: i64,
-    /// The form's values out of the record, its version among them.
-    fields: Fields,
-    /// The fields and the keys of their labels.
-    labels: &'a [(&'a str, &'static str)],
-}
-
-impl Edit {
-    /// A form that starts from the record.
-    fn fresh(fields: Fields) -> Self {
-        Self { status: StatusCode::OK, form: FormState::new(fields), stale: None }
-    }
-
-    /// The form again, nothing lost: with what is wrong, or with both versions where somebody was faster.
-    async fn again(read: &mut Read, typed: Fields, error: Error, present: Present<'_>) -> Result<Self> {
-        match error {
-            Error::Invalid(errors) => {
-                let form = FormState::again(typed, errors);
-                Ok(Self { status: StatusCode::UNPROCESSABLE_ENTITY, form, stale: None })
-            }
-            Error::Conflict(_) => {
-                let last = audit::of(read, present.kind, present.id, 1).await?;
-                let who = last.into_iter().next().map(|entry| entry.actor_name).unwrap_or_default();
-                let stale = Stale::new(who, &present.fields, &typed, present.labels);
-                let typed = typed.with("version", present.fields.get("version"));
-                let form = FormState::again(typed, FieldErrors::new());
-                Ok(Self { status: StatusCode::CONFLICT, form, stale: Some(stale) })
-            }
-            other => Err(other),
-        }
     }
 }
 

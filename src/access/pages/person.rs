@@ -7,7 +7,7 @@ use axum::response::Response;
 use uuid::Uuid;
 
 use super::people::invited;
-use super::{Edit, Present, field_errors, languages, optional, rights};
+use super::{field_errors, languages, optional, rights};
 use crate::access::invitation;
 use crate::access::membership::{self, Membership};
 use crate::access::one_time_link;
@@ -23,6 +23,7 @@ use crate::limits;
 use crate::locale::Locale;
 use crate::text::Email;
 use crate::tx::Read;
+use crate::web::edit::{Edit, Present};
 use crate::web::forms::{Fields, FormState};
 use crate::web::page::{page_with, see};
 use crate::web::routes::{Needs, Routes};

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use uuid::Uuid;
 
-use super::{Edit, Present, field_errors, optional};
+use super::{field_errors, optional};
 use crate::access::membership::{self, Membership};
 use crate::access::project::{self, NewProject, Project};
 use crate::access::user::{self, User};
@@ -19,6 +19,7 @@ use crate::ids::{MembershipId, ProjectId, UserId};
 use crate::limits;
 use crate::locale::Message;
 use crate::tx::Read;
+use crate::web::edit::{Edit, Present};
 use crate::web::forms::{Fields, FormState};
 use crate::web::page::{page, page_with, see};
 use crate::web::routes::{Needs, Routes};

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::Response;
 use chrono::NaiveTime;
 
-use super::{Edit, Present, languages};
+use super::languages;
 use crate::access::letter::{self, Letter};
 use crate::access::people;
 use crate::access::project::{self, Project};
@@ -16,6 +16,7 @@ use crate::locale::Message;
 use crate::mail::{Mailer, Outcome};
 use crate::setting::{self, NewOrganisation, Organisation};
 use crate::text;
+use crate::web::edit::{Edit, Present};
 use crate::web::forms::Fields;
 use crate::web::page::{page_with, see};
 use crate::web::routes::{Needs, Routes};
