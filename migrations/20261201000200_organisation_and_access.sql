@@ -75,6 +75,12 @@ create table saved_filter (
 create unique index saved_filter_name_taken on saved_filter (user_id, of_list, name) where ended_at is null;
 select app_record('saved_filter');
 
+-- The form by which two names are the same: without regard to the case of Latin letters and to full or half width, so that
+-- an import does not make a second one of what is there. The collation makes it the same in every database.
+create function app_name_key(name text) returns text
+    language sql immutable strict parallel safe
+    return lower(normalize(name, nfkc) collate "C");
+
 create table project (
     id              bigint generated always as identity,
     name            text not null,
@@ -87,9 +93,9 @@ create table project (
     version         integer not null default 1,
     created_at      timestamptz not null,
     constraint project_pkey primary key (id),
-    constraint project_name unique (name),
     constraint project_reminder_steps check (reminder_steps is null or (array_length(reminder_steps, 1) between 1 and 12 and 0 <= all (reminder_steps) and 366 >= all (reminder_steps)))
 );
+create unique index project_name on project (app_name_key(name));
 select app_record('project');
 select app_scope('project', 'id = any ((select app_projects())::bigint[])');
 

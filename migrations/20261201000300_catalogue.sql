@@ -15,9 +15,9 @@ create table provider (
     version          integer not null default 1,
     created_at       timestamptz not null,
     constraint provider_pkey primary key (id),
-    constraint provider_name unique (name),
     constraint provider_portal check (portal like 'https://%')
 );
+create unique index provider_name on provider (app_name_key(name));
 select app_record('provider');
 
 -- With whom a provider is dealt with. Whoever left stays readable.
@@ -78,7 +78,6 @@ create table tier (
     version              integer not null default 1,
     created_at           timestamptz not null,
     constraint tier_pkey primary key (id),
-    constraint tier_name unique (provider_id, name),
     constraint tier_of_provider unique (provider_id, id),
     constraint tier_form check (form in ('bare_metal', 'card', 'service', 'owned')),
     constraint tier_billing_mode check (billing_mode in ('hourly', 'monthly', 'usage', 'reserved', 'spot')),
@@ -86,6 +85,7 @@ create table tier (
     constraint tier_gpu_memory check (gpu_memory_gb > 0),
     constraint tier_ready_days check (ready_days >= 0)
 );
+create unique index tier_name on tier (provider_id, app_name_key(name));
 select app_record('tier');
 
 -- A price never changes: a new one begins on its day, so past months keep the old one.

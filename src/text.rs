@@ -190,6 +190,12 @@ text_types! {
     Note = parse_note;
 }
 
+/// The form by which two names are the same: without regard to the case of Latin letters and to full or half width;
+/// `app_name_key` in SQL.
+pub fn name_key(name: &str) -> String {
+    name.nfkc().collect::<String>().to_ascii_lowercase()
+}
+
 impl Line {
     /// Whether nothing was written.
     pub fn is_empty(&self) -> bool {
@@ -387,6 +393,13 @@ mod tests {
         assert_eq!("  竹简-预训练\u{3000}".parse::<Name>().unwrap().as_str(), "竹简-预训练");
         assert_eq!("Cafe\u{301}".parse::<Name>().unwrap().as_str(), "Café");
         assert_eq!("\r\na\r\nb\rc\n".parse::<Note>().unwrap().as_str(), "a\nb\nc");
+    }
+
+    #[test]
+    fn names_that_differ_in_case_or_width_have_one_key() {
+        assert_eq!(name_key("ＡＷＳ（宁夏）"), name_key("aws(宁夏)"));
+        assert_eq!(name_key("H800×8"), "h800×8");
+        assert_ne!(name_key("苇塘云"), name_key("苇塘算力"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::tx::{Read, Tx};
 pub struct Project {
     /// Its id.
     pub id: ProjectId,
-    /// What it is called; unique.
+    /// What it is called; unique without regard to case and width.
     pub name: Name,
     /// Where its costs are booked.
     pub cost_centre: Option<String>,
@@ -85,9 +85,9 @@ pub async fn get(connection: &mut PgConnection, id: ProjectId) -> Result<Project
     Ok(select_project!("where id = $1", id.0).fetch_one(connection).await?)
 }
 
-/// The project with this name, where the reader may see it.
+/// The project with this name, without regard to case and width, where the reader may see it.
 pub async fn find_by_name(connection: &mut PgConnection, name: &Name) -> Result<Option<Project>> {
-    Ok(select_project!("where name = $1", name.as_str()).fetch_optional(connection).await?)
+    Ok(select_project!("where app_name_key(name) = app_name_key($1)", name.as_str()).fetch_optional(connection).await?)
 }
 
 /// The projects that the reader may see, by name.

@@ -19,7 +19,7 @@ use crate::tx::{Read, Tx};
 pub struct Provider {
     /// Its id.
     pub id: ProviderId,
-    /// What it is called; unique.
+    /// What it is called; unique without regard to case and width.
     pub name: Name,
     /// Its home page.
     pub website: Option<String>,
@@ -76,9 +76,11 @@ pub async fn get(connection: &mut PgConnection, id: ProviderId) -> Result<Provid
     Ok(select_provider!("where id = $1", id.0).fetch_one(connection).await?)
 }
 
-/// The provider with this name.
+/// The provider with this name, without regard to case and width.
 pub async fn find_by_name(connection: &mut PgConnection, name: &Name) -> Result<Option<Provider>> {
-    Ok(select_provider!("where name = $1", name.as_str()).fetch_optional(connection).await?)
+    Ok(select_provider!("where app_name_key(name) = app_name_key($1)", name.as_str())
+        .fetch_optional(connection)
+        .await?)
 }
 
 /// Every provider, by name.

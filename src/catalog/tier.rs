@@ -55,7 +55,7 @@ pub struct Tier {
     pub provider_id: ProviderId,
     /// The provider's name.
     pub provider: String,
-    /// What the offer is called; unique within the provider.
+    /// What the offer is called; unique within the provider, without regard to case and width.
     pub name: Name,
     /// The form of rent; nothing until somebody says.
     pub form: Option<Form>,
@@ -121,11 +121,11 @@ pub async fn get(connection: &mut PgConnection, id: TierId) -> Result<Tier> {
     Ok(select_tier!("where t.id = $1", id.0).fetch_one(connection).await?)
 }
 
-/// The provider's tier with this name.
+/// The provider's tier with this name, without regard to case and width.
 pub async fn find_by_name(connection: &mut PgConnection, provider: ProviderId, name: &Name) -> Result<Option<Tier>> {
-    Ok(select_tier!("where t.provider_id = $1 and t.name = $2", provider.0, name.as_str())
-        .fetch_optional(connection)
-        .await?)
+    let found =
+        select_tier!("where t.provider_id = $1 and app_name_key(t.name) = app_name_key($2)", provider.0, name.as_str());
+    Ok(found.fetch_optional(connection).await?)
 }
 
 /// Every tier, by provider and name.

@@ -1,7 +1,7 @@
 //! An environment as people write it, in a form or a file: names and addresses in the place of ids. What it names and the
 //! ledger does not know yet is made with it, and said before.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::PgConnection;
 
@@ -16,7 +16,7 @@ use crate::error::{Error, FieldErrors, Result};
 use crate::ids::{PersonId, ProjectId};
 use crate::labels::Labels;
 use crate::locale::Message;
-use crate::text::{Email, Name, Note, excerpt};
+use crate::text::{Email, Name, Note, excerpt, name_key};
 use crate::tx::Tx;
 
 /// A person as a form names one: by address, or by a name that only one person has.
@@ -207,12 +207,12 @@ async fn find_or_add(tx: &mut Tx, somebody: &Somebody) -> Result<PersonId> {
 /// What would be made with an environment or a file of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Missing {
-    /// Projects by name.
-    pub projects: BTreeSet<String>,
-    /// Providers by name.
-    pub providers: BTreeSet<String>,
-    /// Tiers as provider and name.
-    pub tiers: BTreeSet<(String, String)>,
+    /// Projects by the key of their names; two rows may write one name in two ways.
+    pub projects: BTreeMap<String, Name>,
+    /// Providers by the key of their names.
+    pub providers: BTreeMap<String, Name>,
+    /// Tiers as provider and name, by the keys of both.
+    pub tiers: BTreeMap<[String; 2], [Name; 2]>,
     /// People by address.
     pub people: BTreeSet<String>,
 }
@@ -225,22 +225,23 @@ impl Missing {
 
     /// Takes in what another row would make.
     pub(super) fn merge(&mut self, other: &Self) {
-        self.projects.extend(other.projects.iter().cloned());
-        self.providers.extend(other.providers.iter().cloned());
-        self.tiers.extend(other.tiers.iter().cloned());
+        other.projects.values().for_each(|name| self.add_project(name));
+        other.providers.values().for_each(|name| self.add_provider(name));
+        other.tiers.values().for_each(|[provider, name]| self.add_tier(provider, name));
         self.people.extend(other.people.iter().cloned());
     }
 
     fn add_project(&mut self, name: &Name) {
-        self.projects.insert(name.to_string());
+        self.projects.entry(name_key(name.as_str())).or_insert_with(|| name.clone());
     }
 
     fn add_provider(&mut self, name: &Name) {
-        self.providers.insert(name.to_string());
+        self.providers.entry(name_key(name.as_str())).or_insert_with(|| name.clone());
     }
 
     fn add_tier(&mut self, provider: &Name, name: &Name) {
-        self.tiers.insert((provider.to_string(), name.to_string()));
+        let key = [provider, name].map(|name| name_key(name.as_str()));
+        self.tiers.entry(key).or_insert_with(|| [provider.clone(), name.clone()]);
     }
 
     fn add_person(&mut self, somebody: &Somebody) {
@@ -254,11 +255,11 @@ impl Missing {
 
     /// One line for each thing, for people.
     pub fn lines(&self) -> Vec<Message> {
-        let projects = self.projects.iter().map(|name| Message::new("missing-project").with("name", name));
-        let providers = self.providers.iter().map(|name| Message::new("missing-provider").with("name", name));
-        let tiers = self.tiers.iter();
+        let projects = self.projects.values().map(|name| Message::new("missing-project").with("name", name));
+        let providers = self.providers.values().map(|name| Message::new("missing-provider").with("name", name));
+        let tiers = self.tiers.values();
         let tiers =
-            tiers.map(|(provider, name)| Message::new("missing-tier").with("name", name).with("provider", provider));
+            tiers.map(|[provider, name]| Message::new("missing-tier").with("name", name).with("provider", provider));
         let people = self.people.iter().map(|address| Message::new("missing-person").with("address", address));
         projects.chain(providers).chain(tiers).chain(people).collect()
     }

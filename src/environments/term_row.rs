@@ -189,14 +189,14 @@ pub async fn list(
     Ok(rows.fetch_all(read.connection()).await?)
 }
 
-/// All terms of the environments with these names, each in the project of the same place; the voided are not asked.
+/// All terms of the environments with these names, each in the project of which the key of the name stands in the same place; the voided are not asked.
 pub(super) async fn of_names(
     connection: &mut PgConnection,
     projects: &[String],
     names: &[String],
 ) -> Result<Vec<TermRow>> {
     let rows = select_term_row!(
-        " and (j.name, e.name) in (select * from unnest($8::text[], $9::text[])) order by e.id, t.starts_on",
+        " and (app_name_key(j.name), e.name) in (select * from unnest($8::text[], $9::text[])) order by e.id, t.starts_on",
         (&EnvironmentFilter::default(), &Vec::new()),
         projects,
         names

@@ -246,7 +246,8 @@ pub(super) fn key(field: &'static str, text: &str) -> Result<(Period, i64)> {
 /// The project with this id or name.
 pub(super) async fn project(read: &mut Read, text: &str) -> Result<ProjectId> {
     let found = sqlx::query_scalar!(
-        r#"select id as "id: ProjectId" from project where id = $1 or name = $2 order by id = $1 desc nulls last limit 1"#,
+        r#"select id as "id: ProjectId" from project where id = $1 or app_name_key(name) = app_name_key($2)
+           order by id = $1 desc nulls last limit 1"#,
         id(text),
         text.trim(),
     );
@@ -256,7 +257,8 @@ pub(super) async fn project(read: &mut Read, text: &str) -> Result<ProjectId> {
 /// The provider with this id or name.
 pub(super) async fn provider(read: &mut Read, text: &str) -> Result<ProviderId> {
     let found = sqlx::query_scalar!(
-        r#"select id as "id: ProviderId" from provider where id = $1 or name = $2 order by id = $1 desc nulls last limit 1"#,
+        r#"select id as "id: ProviderId" from provider where id = $1 or app_name_key(name) = app_name_key($2)
+           order by id = $1 desc nulls last limit 1"#,
         id(text),
         text.trim(),
     );

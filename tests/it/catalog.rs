@@ -7,6 +7,8 @@ use rentroll::environments::term::NewTerm;
 
 use crate::harness::{Browser, TestApp};
 
+mod names;
+
 async fn english(app: &TestApp) -> Browser {
     let browser = app.sign_in(Role::Administrator).await;
     browser.post("/language", &[("locale", "en"), ("to", "/")]).await;

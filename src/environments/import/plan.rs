@@ -12,7 +12,7 @@ use crate::environments::term_row::{self, TermRow};
 use crate::error::{Error, Result};
 use crate::ids::{EnvironmentId, ProjectId};
 use crate::locale::Message;
-use crate::text::excerpt;
+use crate::text::{excerpt, name_key};
 use crate::tx::Tx;
 
 /// What becomes of a row.
@@ -86,7 +86,7 @@ async fn ledger(tx: &mut Tx, parsed: &Parsed) -> Result<HashMap<(String, String)
         parsed.lines.iter().map(Line::key).collect::<BTreeSet<_>>().into_iter().unzip();
     let mut ledger: HashMap<_, Vec<TermRow>> = HashMap::new();
     for row in term_row::of_names(tx.connection(), &projects, &names).await? {
-        ledger.entry((row.project.clone(), row.name.clone())).or_default().push(row);
+        ledger.entry((name_key(&row.project), row.name.clone())).or_default().push(row);
     }
     Ok(ledger)
 }

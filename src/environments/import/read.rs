@@ -16,7 +16,7 @@ use crate::limits;
 use crate::locale::Message;
 use crate::money;
 use crate::table::unguarded;
-use crate::text::excerpt;
+use crate::text::{excerpt, name_key};
 
 /// One row that is right in itself.
 #[derive(Debug, Clone)]
@@ -60,16 +60,18 @@ impl Line {
         }
     }
 
-    /// The environment that the row belongs to.
+    /// The environment that the row belongs to: the key of the project's name, and its own name.
     pub fn key(&self) -> (String, String) {
-        (self.description.project.to_string(), self.description.name.to_string())
+        (name_key(self.description.project.as_str()), self.description.name.to_string())
     }
 }
 
-/// Two values of a column say the same: addresses without regard to case.
+/// Two values of a column say the same: addresses without regard to case, names of what several environments share without
+/// regard to width either.
 pub fn same(column: Column, one: &str, other: &str) -> bool {
     match column {
         Column::Owner | Column::Checker | Column::Watchers => one.to_lowercase() == other.to_lowercase(),
+        Column::Project | Column::Provider | Column::Tier => name_key(one) == name_key(other),
         _ => one == other,
     }
 }

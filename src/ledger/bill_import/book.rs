@@ -16,7 +16,7 @@ use crate::ids::{BillImportId, ProviderId};
 use crate::ledger::rollup;
 use crate::locale::Message;
 use crate::money::{Currency, Sum};
-use crate::text::Name;
+use crate::text::{Name, name_key};
 use crate::tx::Tx;
 
 /// Makes the temporary tables, and gives the work its time. One import of a provider at a time, by its name, because the
@@ -40,7 +40,8 @@ pub(super) async fn prepare(tx: &mut Tx, provider: &Name) -> Result<()> {
     )
     .execute(tx.connection())
     .await?;
-    sqlx::query!("select pg_advisory_xact_lock(hashtextextended('bill of ' || $1::text, 0))", provider.as_str())
+    let provider = name_key(provider.as_str());
+    sqlx::query!("select pg_advisory_xact_lock(hashtextextended('bill of ' || $1::text, 0))", provider)
         .execute(tx.connection())
         .await?;
     Ok(())
