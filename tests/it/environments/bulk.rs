@@ -101,6 +101,31 @@ async fn one_changed_meanwhile_is_named_and_none_is_changed() {
     assert_eq!((second.priority, second.note.as_str(), second.version), (Priority::Low, "mine", 3));
 }
 
+// case C07: two people add the same label at once: it is there once, and nobody meets an error that is not their own.
+#[tokio::test]
+async fn the_same_label_added_by_two_people_is_there_once() {
+    let app = TestApp::new().await;
+    let it = app.open_environment("甲", "2026-01-01", None).await;
+    let (one, other) = (english(&app).await, app.browser());
+    other.sign_in("administrator@palmfan.example").await;
+    let pick = format!("/environments/bulk/edit?pick-{}=0", it.id);
+    let label = [("labels_add", "team=llm")];
+    let seen = [
+        send(&one, &one.get(&pick).await, "look", &label).await,
+        send(&other, &other.get(&pick).await, "look", &label).await,
+    ];
+    let sent = tokio::join!(send(&one, &seen[0], "change", &[]), send(&other, &seen[1], "change", &[]));
+    let mut both = [&sent.0, &sent.1];
+    both.sort_by_key(|answer| answer.status);
+    assert_eq!(both.map(|it| it.status), [StatusCode::SEE_OTHER, StatusCode::CONFLICT], "the later one looks again");
+    let again = send(&other, both[1], "change", &[]).await;
+    assert!(again.status.is_redirection() || again.status == StatusCode::OK, "{}", again.text());
+    let present = present(&app, it.id).await;
+    assert_eq!((present.labels.to_string().as_str(), present.version), ("team=llm", it.version + 1));
+    let changed = app.actions().await.iter().filter(|action| *action == "environment.changed").count();
+    assert_eq!(changed, 1, "and the history tells of it once");
+}
+
 // case P01: another's project and what has ended are left out, and the page says why.
 #[tokio::test]
 async fn who_may_not_and_what_has_ended_are_left_out_and_said() {
