@@ -88,7 +88,8 @@ create table tier (
 create unique index tier_name on tier (provider_id, app_name_key(name));
 select app_record('tier');
 
--- A price never changes: a new one begins on its day, so past months keep the old one.
+-- A price never changes: a new one begins on its day, so past months keep the old one. One that was typed wrong is voided,
+-- stays, and counts no more.
 create table price (
     id            bigint generated always as identity,
     tier_id       bigint not null references tier,
@@ -98,11 +99,46 @@ create table price (
     currency      text not null,
     valid_from    date not null,
     created_at    timestamptz not null,
+    voided_at     timestamptz,
+    voided_by     text,
+    void_reason   text,
     constraint price_pkey primary key (id),
-    constraint price_one unique (tier_id, billing_mode, unit, currency, valid_from),
     -- A sentinel such as -1 is not a price; unknown is no row at all.
     constraint price_amount check (amount >= 0),
-    constraint price_billing_mode check (billing_mode in ('hourly', 'monthly', 'usage', 'reserved', 'spot'))
+    constraint price_billing_mode check (billing_mode in ('hourly', 'monthly', 'usage', 'reserved', 'spot')),
+    constraint price_voided check (num_nulls(voided_at, voided_by, void_reason) in (0, 3))
 );
+create unique index price_one on price (tier_id, billing_mode, unit, currency, valid_from) where voided_at is null;
 create index price_tier on price (tier_id, valid_from desc);
 select app_record('price');
+-- Voiding is all that ever happens to a row.
+revoke update on price from rentroll_app;
+grant update (voided_at, voided_by, void_reason) on price to rentroll_app;
+
+-- What went wrong at a provider. What proves it is a link, or a document of the provider.
+create table provider_incident (
+    id           bigint generated always as identity,
+    provider_id  bigint not null references provider,
+    title        text not null,
+    severity     text not null,
+    -- Where it was, as far as one knows.
+    tier_id      bigint,
+    region       text not null default '',
+    starts_at    timestamptz not null,
+    -- Null while it goes on.
+    ends_at      timestamptz,
+    link         text,
+    note         text not null default '',
+    version      integer not null default 1,
+    created_at   timestamptz not null,
+    voided_at    timestamptz,
+    voided_by    text,
+    void_reason  text,
+    constraint provider_incident_pkey primary key (id),
+    constraint provider_incident_tier foreign key (provider_id, tier_id) references tier (provider_id, id),
+    constraint provider_incident_severity check (severity in ('minor', 'major', 'outage')),
+    constraint provider_incident_order check (ends_at >= starts_at),
+    constraint provider_incident_voided check (num_nulls(voided_at, voided_by, void_reason) in (0, 3))
+);
+create index provider_incident_provider on provider_incident (provider_id, starts_at desc);
+select app_record('provider_incident');

@@ -87,6 +87,11 @@ impl Zone {
     pub fn moment(self, at: chrono::DateTime<chrono::Utc>) -> String {
         at.with_timezone(&self.0).format("%Y-%m-%d %H:%M %:z").to_string()
     }
+
+    /// A moment as this zone's clocks show it, as a form's field for moments wants it.
+    pub fn field(self, at: DateTime<Utc>) -> String {
+        at.with_timezone(&self.0).format("%Y-%m-%dT%H:%M").to_string()
+    }
 }
 
 impl Default for Zone {
@@ -115,6 +120,19 @@ stored_as_text!(Zone);
 /// The calendar day of an instant in a zone.
 pub fn today(now: DateTime<Utc>, zone: Zone) -> NaiveDate {
     now.with_timezone(&zone.0).date_naive()
+}
+
+/// Reads a moment as the clocks of a zone show it: `2026-03-31 14:05`, or with a `T` between, as forms send it.
+///
+/// # Errors
+/// Nothing at all; a date without a time; whatever [`parse_date`] refuses.
+pub fn parse_moment(text: &str, zone: Zone) -> Result<DateTime<Utc>, Message> {
+    let text = filled(text)?;
+    let refuse = || Message::new("error-moment").with("value", excerpt(text));
+    let (date, time) = text.split_once(['T', ' ']).ok_or_else(refuse)?;
+    let read = |form| NaiveTime::parse_from_str(time.trim(), form);
+    let time = read("%H:%M").or_else(|_| read("%H:%M:%S")).map_err(|_| refuse())?;
+    Ok(local_instant(parse_date(date)?, time, zone))
 }
 
 /// The instant at which clocks in the zone show a date and time. A time that a change of the clocks skips becomes the
@@ -431,6 +449,19 @@ mod tests {
             assert_eq!(in_words(day, Locale::ZhCn, day), format!("{}（周{weekday}）", day.format("%-m月%-d日")));
             day = day.succ_opt().unwrap();
         }
+    }
+
+    #[test]
+    fn a_moment_is_read_as_the_clocks_of_the_zone_show_it() {
+        let zone = Zone::default();
+        for text in ["2026-03-02T14:05", " 2026-03-02 14:05 ", "2026/3/2 14:05:00"] {
+            assert_eq!(parse_moment(text, zone), Ok(instant("2026-03-02T06:05:00Z")), "{text}");
+        }
+        assert_eq!(zone.field(instant("2026-03-02T06:05:00Z")), "2026-03-02T14:05");
+        let refused = |text| parse_moment(text, zone).unwrap_err().key;
+        assert_eq!(refused(" "), "error-text-empty");
+        assert_eq!((refused("2026-03-02"), refused("2026-03-02 25:00")), ("error-moment", "error-moment"));
+        assert_eq!(refused("2026-02-30 10:00"), "error-date-unreal");
     }
 
     fn zones() -> impl Strategy<Value = Zone> {

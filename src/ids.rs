@@ -41,6 +41,8 @@ ids! {
     ContactId
     /// What was agreed with a provider.
     ContractId
+    /// What went wrong at a provider.
+    IncidentId
     /// One offer of a provider.
     TierId
     /// A dated price of a tier.

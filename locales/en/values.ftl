@@ -31,6 +31,7 @@ error-currency = "{ $value }" is not a currency; write a code of ISO 4217 like C
 error-date = "{ $value }" is not a date; write it like 2026-12-01.
 error-date-unreal = "{ $value }" is not in the calendar; write a real day, like 2026-12-01.
 error-date-year = "{ $value }" is not between { $first } and { $last }; check the year.
+error-moment = "{ $value }" is not a date with a time; write it like 2026-12-01 14:05.
 error-period = "{ $value }" is not a month; write it like 2026-03.
 error-zone = "{ $value }" is not a time zone; write a name like Asia/Shanghai or Europe/Berlin.
 error-cycle = "{ $value }" is not a cycle; write monthly, quarterly, yearly, once, or a number of months up to { $most }, like 14 months.

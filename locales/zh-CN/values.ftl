@@ -31,6 +31,7 @@ error-currency = “{ $value }”不是币种：要写 ISO 4217 代码，如 CNY
 error-date = “{ $value }”不是日期，要写成 2026-12-01 这样。
 error-date-unreal = 日历上没有“{ $value }”这一天，要写成 2026-12-01 这样真实的日期。
 error-date-year = “{ $value }”不在 { $first } 到 { $last } 年之间，请核对年份。
+error-moment = “{ $value }”不是日期加时间，要写成 2026-12-01 14:05 这样。
 error-period = “{ $value }”不是月份，要写成 2026-03 这样。
 error-zone = “{ $value }”不是时区，要写 Asia/Shanghai、Europe/Berlin 这样的名称。
 error-cycle = “{ $value }”不是周期，要写 每月、每季、每年、一次性，或不超过 { $most } 的月数，如 14个月。

@@ -1,4 +1,5 @@
-//! A dated price of a tier. It never changes: a new one begins on its day, so that past months keep the old one.
+//! A dated price of a tier. It never changes: a new one begins on its day, so that past months keep the old one. One that was
+//! typed wrong is voided, with a reason: it stays in the list and counts no more.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use futures_util::{Stream, stream};
@@ -8,14 +9,15 @@ use sqlx::PgConnection;
 
 use crate::actor::Permission;
 use crate::audit::Audited;
+use crate::catalog::provider;
 use crate::catalog::tier::{self, BillingMode};
 use crate::dates;
-use crate::error::{FieldErrors, OnConstraint as _, Result};
+use crate::error::{Error, FieldErrors, OnConstraint as _, Result};
 use crate::ids::{PriceId, ProjectId, TierId};
 use crate::locale::Message;
 use crate::money::{self, Currency};
 use crate::table::{Cell, Column, Table};
-use crate::text::word_set;
+use crate::text::{Line, word_set};
 use crate::tx::{Read, Tx};
 
 word_set! {
@@ -57,12 +59,34 @@ pub struct Price {
     pub valid_from: NaiveDate,
     /// Since when the ledger knows it.
     pub created_at: DateTime<Utc>,
+    /// Since when it counts no more; nothing where it does.
+    pub voided_at: Option<DateTime<Utc>>,
+    /// Who voided it, by the name of that time.
+    pub voided_by: Option<String>,
+    /// Why.
+    pub void_reason: Option<Line>,
 }
 
 impl Price {
     /// The amount for people, without its currency.
     pub fn shown(&self) -> String {
         money::display(self.amount, &self.currency)
+    }
+
+    /// Whether it counts.
+    pub const fn is_open(&self) -> bool {
+        self.voided_at.is_none()
+    }
+
+    /// What a form says of it.
+    fn facts(&self) -> NewPrice {
+        NewPrice {
+            billing_mode: self.billing_mode,
+            unit: self.unit,
+            amount: self.amount,
+            currency: self.currency.clone(),
+            valid_from: self.valid_from,
+        }
     }
 
     /// What one price of a series is told apart by: a newer one of the same series takes its place.
@@ -80,7 +104,7 @@ impl Audited for Price {
     }
 
     fn audit_name(&self) -> String {
-        self.tier.clone()
+        format!("{} {} {} {}", self.tier, self.shown(), self.currency, self.valid_from)
     }
 
     fn audit_project(&self) -> Option<ProjectId> {
@@ -121,10 +145,10 @@ impl NewPrice {
     }
 }
 
-/// Of the prices given, those that hold on a day: the newest of each plan, unit and currency.
+/// Of the prices given, those that hold on a day: the newest of each plan, unit and currency. What was voided holds never.
 pub fn valid<'a>(prices: impl IntoIterator<Item = &'a Price>, day: NaiveDate) -> Vec<&'a Price> {
     let mut valid: Vec<&Price> = Vec::new();
-    for price in prices.into_iter().filter(|price| price.valid_from <= day) {
+    for price in prices.into_iter().filter(|price| price.is_open() && price.valid_from <= day) {
         match valid.iter_mut().find(|other| other.series() == price.series()) {
             Some(other) if other.valid_from < price.valid_from => *other = price,
             Some(_) => {}
@@ -140,22 +164,28 @@ macro_rules! select_price {
             Price,
             r#"select p.id as "id: PriceId", p.tier_id as "tier_id: TierId", t.name as tier, r.name as provider,
                       p.billing_mode as "billing_mode: BillingMode", p.unit as "unit: Unit", p.amount as "amount: Decimal",
-                      p.currency as "currency: Currency", p.valid_from, p.created_at
+                      p.currency as "currency: Currency", p.valid_from, p.created_at, p.voided_at, p.voided_by,
+                      p.void_reason as "void_reason: Line"
                from price p join tier t on t.id = p.tier_id join provider r on r.id = t.provider_id "# + $rest
             $(, $argument)*
         )
     };
 }
 
-/// The prices of a tier, newest first.
+/// The price with this id.
+pub async fn get(connection: &mut PgConnection, id: PriceId) -> Result<Price> {
+    Ok(select_price!("where p.id = $1", id.0).fetch_one(connection).await?)
+}
+
+/// The prices of a tier, newest first; those that were voided too.
 pub async fn of_tier(connection: &mut PgConnection, id: TierId) -> Result<Vec<Price>> {
     Ok(select_price!("where p.tier_id = $1 order by p.valid_from desc, p.id desc", id.0).fetch_all(connection).await?)
 }
 
-/// The prices of several tiers, in one query.
+/// The prices of several tiers that count, in one query.
 pub async fn of_tiers(connection: &mut PgConnection, ids: &[TierId]) -> Result<Vec<Price>> {
     let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
-    Ok(select_price!("where p.tier_id = any ($1) order by p.valid_from desc, p.id desc", &ids)
+    Ok(select_price!("where p.tier_id = any ($1) and p.voided_at is null order by p.valid_from desc, p.id desc", &ids)
         .fetch_all(connection)
         .await?)
 }
@@ -185,9 +215,46 @@ pub async fn add(tx: &mut Tx, tier: TierId, new: &NewPrice) -> Result<Price> {
     .fetch_one(tx.connection())
     .await
     .on_constraint("price_one", "valid_from", || Message::new("error-price-taken").with("day", new.valid_from))?;
-    let price = select_price!("where p.id = $1", id.0).fetch_one(tx.connection()).await?;
+    let price = get(tx.connection(), id).await?;
     tx.record("price.added", None, &price).await?;
     Ok(price)
+}
+
+/// Voids a price: it stays, and counts no more.
+///
+/// # Errors
+/// [`Error::Conflict`] where it was voided before.
+pub async fn void(tx: &mut Tx, id: PriceId, reason: &Line) -> Result<Price> {
+    tx.allow(Permission::Catalogue, None)?;
+    let before = select_price!("where p.id = $1 for update of p", id.0).fetch_one(tx.connection()).await?;
+    if !before.is_open() {
+        return Err(Error::Conflict(Message::new("error-price-voided")));
+    }
+    let (now, name) = (tx.now(), tx.actor().name.clone());
+    sqlx::query!(
+        "update price set voided_at = $2, voided_by = $3, void_reason = $4 where id = $1",
+        id.0,
+        now,
+        name,
+        reason.as_str()
+    )
+    .execute(tx.connection())
+    .await?;
+    let after = get(tx.connection(), id).await?;
+    tx.record("price.voided", Some(&before), &after).await?;
+    Ok(after)
+}
+
+/// Corrects a price: voids it and adds what is right. Gives the new one.
+///
+/// # Errors
+/// Nothing is different; [`Error::Conflict`] where it was voided before.
+pub async fn correct(tx: &mut Tx, id: PriceId, new: &NewPrice, reason: &Line) -> Result<Price> {
+    let wrong = void(tx, id, reason).await?;
+    if wrong.facts() == *new {
+        return Err(Error::invalid("", Message::new("error-price-same")));
+    }
+    add(tx, wrong.tier_id, new).await
 }
 
 /// Which prices a reader wants to see.
@@ -196,9 +263,11 @@ pub async fn add(tx: &mut Tx, tier: TierId, new: &NewPrice) -> Result<Price> {
 pub struct PriceFilter {
     /// Those of one tier.
     pub tier: Option<i64>,
+    /// `yes`: those that were voided too.
+    pub voided: Option<String>,
 }
 
-/// The list as a file: old prices too.
+/// The list as a file: old prices too, and those that were voided where they are asked for.
 pub static TABLE: Table<Price> = Table {
     name: "prices",
     title: "catalog-prices",
@@ -217,14 +286,19 @@ pub static TABLE: Table<Price> = Table {
         Column::new("amount", "catalog-amount", |price| price.amount.normalize().into()),
         Column::new("currency", "catalog-currency", |price| price.currency.as_str().into()),
         Column::new("valid_from", "catalog-valid-from", |price| price.valid_from.into()),
+        Column::new("voided_at", "catalog-voided-at", |price| price.voided_at.into()),
+        Column::new("voided_by", "catalog-voided-by", |price| price.voided_by.as_ref().into()),
+        Column::new("void_reason", "catalog-void-reason", |price| price.void_reason.as_ref().map(Line::as_str).into()),
     ],
 };
 
 /// The prices that match: by tier, newest first.
 pub async fn matching(read: &mut Read, filter: &PriceFilter) -> Result<Vec<Price>> {
     let prices = select_price!(
-        "where ($1::bigint is null or p.tier_id = $1) order by r.name, t.name, t.id, p.valid_from desc, p.id desc",
-        filter.tier
+        "where ($1::bigint is null or p.tier_id = $1) and ($2 or p.voided_at is null)
+         order by r.name, t.name, t.id, p.valid_from desc, p.id desc",
+        filter.tier,
+        provider::wants_voided(filter.voided.as_deref())?
     );
     Ok(prices.fetch_all(read.connection()).await?)
 }
@@ -250,6 +324,9 @@ mod tests {
             currency: "CNY".parse().unwrap(),
             valid_from: dates::parse_date(valid_from).unwrap(),
             created_at: DateTime::UNIX_EPOCH,
+            voided_at: None,
+            voided_by: None,
+            void_reason: None,
         }
     }
 
@@ -273,10 +350,19 @@ mod tests {
     }
 
     #[test]
+    fn a_voided_price_holds_on_no_day() {
+        let wrong =
+            Price { voided_at: Some(DateTime::UNIX_EPOCH), ..price(2, Unit::InstanceMonth, 1200, "2026-07-01") };
+        let prices = [wrong, price(1, Unit::InstanceMonth, 10, "2026-01-01")];
+        let valid = valid(&prices, dates::parse_date("2026-07-01").unwrap());
+        assert_eq!(valid.iter().map(|price| price.id.0).collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
     fn programs_rely_on_these_columns() {
         TABLE.assert_is_sound();
-        let names = ["id", "provider", "tier", "billing_mode", "unit", "amount", "currency", "valid_from"];
-        assert_eq!(TABLE.names(), names);
+        let names = "id provider tier billing_mode unit amount currency valid_from voided_at voided_by void_reason";
+        assert_eq!(TABLE.names(), names.split(' ').collect::<Vec<_>>());
     }
 
     // case I17

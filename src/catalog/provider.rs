@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 
 use crate::actor::Permission;
 use crate::audit::Audited;
-use crate::error::{FieldErrors, OnConstraint as _, Result};
+use crate::error::{Error, FieldErrors, OnConstraint as _, Result};
 use crate::ids::{ProjectId, ProviderId};
 use crate::locale::Message;
 use crate::table::{Column, Table};
@@ -191,7 +191,7 @@ pub(crate) fn parse_yes(text: &str) -> Result<bool, Message> {
 }
 
 /// A link is shown on a page, so it must be one to a page: never `javascript:`.
-fn parse_link(text: &str, schemes: &[&str], error: &'static str) -> Result<Option<String>, Message> {
+pub(super) fn parse_link(text: &str, schemes: &[&str], error: &'static str) -> Result<Option<String>, Message> {
     let line: Line = text.parse()?;
     if line.is_empty() {
         return Ok(None);
@@ -261,6 +261,11 @@ pub static TABLE: Table<Provider> = Table {
 pub struct ProviderFilter {
     /// Those of one provider.
     pub provider: Option<i64>,
+}
+
+/// Whether a filter asks for what was voided too.
+pub(super) fn wants_voided(text: Option<&str>) -> Result<bool> {
+    parse_yes(text.unwrap_or_default()).map_err(|message| Error::invalid("voided", message))
 }
 
 /// All of them, in batches, for a file: there is one, because a catalogue is short.

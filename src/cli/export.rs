@@ -16,7 +16,7 @@ use super::progress::Progress;
 use crate::access::people::{self, PeopleFilter, PersonRow};
 use crate::actor::Actor;
 use crate::app::App;
-use crate::catalog::{contact, contract, price, provider, tier};
+use crate::catalog::{contact, contract, incident, price, provider, tier};
 use crate::config::Config;
 use crate::deadlines::reminder;
 use crate::environments::{roll, term_row};
@@ -60,6 +60,7 @@ enum List {
     Providers,
     Contacts,
     Contracts,
+    Incidents,
     Tiers,
     Prices,
     Audit,
@@ -185,6 +186,7 @@ impl Request<'_> {
             List::Providers => self.file(&provider::TABLE, |read, NoFilter {}| provider::batches(read)).await,
             List::Contacts => self.file(&contact::TABLE, contact::batches).await,
             List::Contracts => self.file(&contract::TABLE, contract::batches).await,
+            List::Incidents => self.file(&incident::TABLE, incident::batches).await,
             List::Tiers => self.file(&tier::TABLE, tier::batches).await,
             List::Prices => self.file(&price::TABLE, price::batches).await,
             List::Audit => self.file(&audit::TABLE, audit::batches).await,

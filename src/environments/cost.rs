@@ -117,6 +117,9 @@ mod tests {
             currency: currency(code),
             valid_from: parse_date(valid_from).unwrap(),
             created_at: DateTime::UNIX_EPOCH,
+            voided_at: None,
+            voided_by: None,
+            void_reason: None,
         }
     }
 

@@ -38,6 +38,7 @@ pub const TABLES: &[(&str, Class, bool)] = &[
     ("project", Class::Record, true),
     ("provider", Class::Record, false),
     ("provider_contact", Class::Record, false),
+    ("provider_incident", Class::Record, false),
     ("reminder", Class::Machine, true),
     ("resource", Class::Record, true),
     ("saved_filter", Class::Record, false),

@@ -73,6 +73,8 @@ const BELOW: &[(&str, &str)] = &[
     ("/contracts", "/environments"),
     ("/contacts", "/environments"),
     ("/tiers", "/environments"),
+    ("/incidents", "/environments"),
+    ("/prices", "/environments"),
     ("/imports/environments", "/environments"),
     ("/imports", "/ledger"),
     ("/rates", "/ledger"),

@@ -7,7 +7,9 @@ use rentroll::environments::term::NewTerm;
 
 use crate::harness::{Browser, TestApp};
 
+mod incidents;
 mod names;
+mod prices;
 
 async fn english(app: &TestApp) -> Browser {
     let browser = app.sign_in(Role::Administrator).await;
@@ -15,7 +17,7 @@ async fn english(app: &TestApp) -> Browser {
     browser
 }
 
-// case M09, case I17, case M16
+// case M09, case I17
 #[tokio::test]
 async fn a_price_begins_on_its_day_and_the_old_one_stays() {
     let app = TestApp::new().await;
@@ -40,8 +42,8 @@ async fn a_price_begins_on_its_day_and_the_old_one_stays() {
     assert_eq!(
         shown.rows("table.prices"),
         [
-            ["2026-07-01", "Monthly", "unit and month", "12.50", "CNY", ""],
-            ["2026-01-01", "Monthly", "unit and month", "10.00", "CNY", "today"],
+            ["2026-07-01", "Monthly", "unit and month", "12.50", "CNY", "", "CorrectVoid"],
+            ["2026-01-01", "Monthly", "unit and month", "10.00", "CNY", "today", "CorrectVoid"],
         ]
     );
     let prices = app.actions().await.iter().filter(|action| *action == "price.added").count();
@@ -164,7 +166,7 @@ async fn a_contact_who_left_makes_room_for_a_namesake() {
     assert_eq!((back.status, back.texts("#name-error").len()), (StatusCode::UNPROCESSABLE_ENTITY, 1));
 }
 
-// case C03, case C07: two people add the same thing at once: it is there once, and the other one is told.
+// case C03: two people add the same thing at once: it is there once, and the other one is told.
 #[tokio::test]
 async fn the_same_name_added_by_two_people_at_once_is_one_thing() {
     let app = TestApp::new().await;

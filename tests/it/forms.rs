@@ -9,6 +9,8 @@ use rentroll::actor::{ProjectRole, Role};
 use rentroll::app;
 use rentroll::catalog::contact::{self, ContactFacts};
 use rentroll::catalog::contract::{self, ContractFacts};
+use rentroll::catalog::incident::{self, IncidentFacts};
+use rentroll::catalog::price::{self, NewPrice};
 use rentroll::dates::{Zone, parse_date};
 use rentroll::document::{self, Holder, NewDocument, Place};
 use rentroll::ids::ProviderId;
@@ -55,6 +57,14 @@ async fn furnish(app: &TestApp) -> [String; 2] {
     output::record(&mut tx, &new).await.unwrap();
     membership::add(&mut tx, environment.project_id, member, ProjectRole::Viewer).await.unwrap();
     furnish_provider(&mut tx, environment.provider_id).await;
+    let said = |name: &str| match name {
+        "billing_mode" => "monthly",
+        "unit" => "instance_month",
+        "currency" => "CNY",
+        "amount" => "10",
+        _ => "2026-01-01",
+    };
+    price::add(&mut tx, environment.tier_id, &NewPrice::parse(&said).unwrap()).await.unwrap();
     tx.commit().await.unwrap();
     exchange_rate_import::run(&app.app, &app.operator(), RATES.as_bytes(), "rates.csv", false).await.unwrap();
     let file = bill_import::BillFile {
@@ -72,7 +82,7 @@ async fn furnish(app: &TestApp) -> [String; 2] {
     [store(BILL.replace("USD", "EUR")).await, store(RATES.replace("USD", "EUR")).await]
 }
 
-/// A contact, a contract and a document of a provider.
+/// A contact, a contract, an incident and a document of a provider.
 async fn furnish_provider(tx: &mut Tx, id: ProviderId) {
     let facts = |name: &str| {
         if name == "starts_on" {
@@ -87,6 +97,14 @@ async fn furnish_provider(tx: &mut Tx, id: ProviderId) {
     contact::add(tx, id, &person).await.unwrap();
     let agreed = ContractFacts::parse(&|name| if name == "ends_on" { "" } else { facts(name) }).unwrap();
     contract::add(tx, id, &agreed).await.unwrap();
+    let went_wrong = |name: &str| match name {
+        "title" => "掉卡",
+        "severity" => "minor",
+        "starts_at" => "2026-01-01 08:00",
+        _ => "",
+    };
+    let facts = IncidentFacts::parse(&went_wrong, Zone::default()).unwrap();
+    incident::record(tx, id, &facts).await.unwrap();
     let place = Place { holder: Holder::Provider(id), name: "苇塘云".to_owned(), project: None };
     let new = NewDocument {
         name: "bill.csv".parse().unwrap(),
@@ -105,6 +123,8 @@ async fn address(app: &TestApp, route: &Route, [bill, rates]: &[String; 2]) -> S
         ["providers", ..] => "provider",
         ["contacts", ..] => "provider_contact",
         ["contracts", ..] => "contract",
+        ["incidents", ..] => "provider_incident",
+        ["prices", ..] => "price",
         ["documents", ..] => "document",
         ["tiers", ..] => "tier",
         ["environments", ..] => "environment",

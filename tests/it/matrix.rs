@@ -11,17 +11,20 @@ use rentroll::actor::{Actor, Permission, ProjectRole, Role, Scope};
 use rentroll::app;
 use rentroll::catalog::contact::{self, ContactFacts};
 use rentroll::catalog::contract::{self, ContractFacts};
+use rentroll::catalog::incident::{self, IncidentFacts};
+use rentroll::catalog::price::{self, NewPrice};
 use rentroll::catalog::{provider, tier};
 use rentroll::dates::{Zone, parse_date};
 use rentroll::document::{self, Holder, NewDocument, Place};
 use rentroll::environments::environment::{self, Facts, NewEnvironment};
 use rentroll::environments::term::NewTerm;
-use rentroll::ids::ProjectId;
+use rentroll::ids::{ProjectId, ProviderId, TierId};
 use rentroll::ledger::binding::{self, NewBinding};
 use rentroll::ledger::output::{self, NewOutput};
 use rentroll::ledger::spend::{self, NewSpend};
 use rentroll::ledger::{bill_import, exchange_rate_import};
 use rentroll::text::Line;
+use rentroll::tx::Tx;
 use rentroll::web::routes::{Needs, Route, is_data};
 
 use crate::harness::{Answer, Browser, PASSWORD, TestApp};
@@ -65,13 +68,9 @@ async fn furnish(app: &TestApp, name: &str, resource: &str) -> (ProjectId, Recor
     let member = person::find_or_add(&mut tx, new).await.unwrap();
     let user = user::add(&mut tx, member.id, Role::Member, None).await.unwrap();
     let membership = membership::add(&mut tx, project.id, user.id, ProjectRole::Viewer).await.unwrap();
-    let said = |field: &str| match field {
-        "name" | "number" | "title" => name,
-        "starts_on" => "2026-01-01",
-        _ => "",
-    };
-    let who = contact::add(&mut tx, provider.id, &ContactFacts::parse(&said).unwrap()).await.unwrap();
-    let contract = contract::add(&mut tx, provider.id, &ContractFacts::parse(&said).unwrap()).await.unwrap();
+    // Two prices of a tier begin on two days.
+    let first = if resource == "i-1" { "2026-01-01" } else { "2026-02-01" };
+    let of_catalogue = furnish_catalogue(&mut tx, provider.id, tier.id, (name, first)).await;
     let holder = Holder::Environment(environment.id);
     let place = Place { holder, name: name.to_owned(), project: Some(project.id) };
     let file = app.app.documents.put_bytes(BILL.into(), 1 << 20).await.unwrap();
@@ -112,7 +111,7 @@ async fn furnish(app: &TestApp, name: &str, resource: &str) -> (ProjectId, Recor
     // Files that bring something new, so that their previews open.
     let store =
         async |text: String| hex::encode(app.app.documents.put_bytes(text.into(), 1 << 20).await.unwrap().sha256);
-    let records = BTreeMap::from([
+    let mut records = BTreeMap::from([
         ("projects", project.id.to_string()),
         ("environments", environment.id.to_string()),
         ("terms", term.to_string()),
@@ -123,15 +122,40 @@ async fn furnish(app: &TestApp, name: &str, resource: &str) -> (ProjectId, Recor
         ("member", membership.id.to_string()),
         ("deliveries", delivery),
         ("providers", provider.id.to_string()),
-        ("contacts", who.id.to_string()),
-        ("contracts", contract.id.to_string()),
         ("documents", document.id.to_string()),
         ("tiers", tier.id.to_string()),
         ("people", member.id.to_string()),
         ("bill", store(bill.replace("USD", "EUR")).await),
         ("rates", store(RATES.replace("7.2", &format!("7.{}", project.id))).await),
     ]);
+    records.extend(of_catalogue);
     (project.id, records)
+}
+
+/// One of everything that belongs to a provider.
+async fn furnish_catalogue(tx: &mut Tx, provider: ProviderId, tier: TierId, (name, first): (&str, &str)) -> Records {
+    let said = |field: &str| match field {
+        "name" | "number" | "title" => name,
+        "starts_on" | "valid_from" => first,
+        "starts_at" => "2026-01-01 08:00",
+        "severity" => "minor",
+        "billing_mode" => "monthly",
+        "unit" => "instance_month",
+        "amount" => "10",
+        "currency" => "CNY",
+        _ => "",
+    };
+    let who = contact::add(tx, provider, &ContactFacts::parse(&said).unwrap()).await.unwrap();
+    let contract = contract::add(tx, provider, &ContractFacts::parse(&said).unwrap()).await.unwrap();
+    let facts = IncidentFacts::parse(&said, Zone::default()).unwrap();
+    let incident = incident::record(tx, provider, &facts).await.unwrap();
+    let price = price::add(tx, tier, &NewPrice::parse(&said).unwrap()).await.unwrap();
+    BTreeMap::from([
+        ("contacts", who.id.to_string()),
+        ("contracts", contract.id.to_string()),
+        ("incidents", incident.id.to_string()),
+        ("prices", price.id.to_string()),
+    ])
 }
 
 /// Records that are not there, under ids that are as long as those of the given ones.
@@ -316,7 +340,8 @@ async fn every_route_answers_everybody_as_the_table_declares() {
 }
 
 /// What is the whole organisation's: everybody who signed in sees every such record.
-const SHARED: [&str; 5] = ["/people/", "/providers/", "/tiers/", "/contacts/", "/contracts/"];
+const SHARED: [&str; 7] =
+    ["/people/", "/providers/", "/tiers/", "/contacts/", "/contracts/", "/incidents/", "/prices/"];
 
 #[test]
 fn a_route_to_a_record_of_a_project_says_which_right_it_needs_there() {

@@ -2,25 +2,24 @@
 
 use askama::Template;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
 use axum::response::Response;
 
 use crate::app::App;
 use crate::catalog::contact::{self, Contact, ContactFacts};
 use crate::catalog::provider::{self, Provider, ProviderFilter};
-use crate::error::{Error, FieldErrors, Result};
+use crate::error::Result;
 use crate::ids::{ContactId, ProviderId};
 use crate::table::Format;
 use crate::text::Email;
+use crate::web::edit::{self, Edit, Present};
 use crate::web::export;
-use crate::web::forms::{Fields, FormState};
-use crate::web::page::{page, page_with, see};
+use crate::web::forms::Fields;
+use crate::web::page::{page_with, see};
 use crate::web::query::Query;
 use crate::web::routes::{Needs, Routes};
 use crate::web::shell::Shell;
-use crate::web::stale::Stale;
 
-use super::{EDIT, last_editor, yes};
+use super::{EDIT, yes};
 
 /// The pages of contacts.
 pub(super) fn routes() -> Routes {
@@ -47,8 +46,7 @@ async fn file(
 #[template(path = "catalog/contact_form.html")]
 struct ContactForm {
     shell: Shell,
-    form: FormState,
-    stale: Option<Stale>,
+    edit: Edit,
     provider: Provider,
     /// The one that is changed; nothing for a new one.
     contact: Option<Contact>,
@@ -100,69 +98,62 @@ fn fields_of(contact: &Contact) -> Fields {
         .with("note", &contact.note)
 }
 
-async fn new_page(app: &App, shell: Shell, id: i64, form: FormState) -> Result<ContactForm> {
+fn form_page(shell: Shell, edit: Edit, provider: Provider, contact: Option<Contact>) -> Result<Response> {
+    page_with(edit.status, &ContactForm { shell, edit, provider, contact })
+}
+
+async fn new_page(app: &App, shell: Shell, id: ProviderId, edit: Edit) -> Result<Response> {
     let mut read = app.read(&shell.actor).await?;
-    let provider = provider::get(read.connection(), ProviderId(id)).await?;
+    let provider = provider::get(read.connection(), id).await?;
     read.end().await?;
-    Ok(ContactForm { shell, form, stale: None, provider, contact: None })
+    form_page(shell, edit, provider, None)
 }
 
-async fn new(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Result<Response> {
-    page(&new_page(&app, shell, id, FormState::new(Fields::new())).await?)
+async fn new(State(app): State<App>, shell: Shell, Path(id): Path<ProviderId>) -> Result<Response> {
+    new_page(&app, shell, id, Edit::fresh(Fields::new())).await
 }
 
-async fn add(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
+async fn add(State(app): State<App>, shell: Shell, Path(id): Path<ProviderId>, fields: Fields) -> Result<Response> {
     let added = async {
         let facts = ContactFacts::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.because(&fields)?).await?;
-        if tx.sent_before(fields.submit_id()?).await?.is_none() {
-            contact::add(&mut tx, ProviderId(id), &facts).await?;
-            tx.commit().await?;
-        }
-        Ok(())
+        edit::once(&app, &shell.because(&fields)?, &fields, async |tx| {
+            contact::add(tx, id, &facts).await?;
+            Ok(address(id))
+        })
+        .await
     };
     match added.await {
-        Ok(()) => Ok(see(&shell.base, &address(ProviderId(id)))),
-        Err(Error::Invalid(errors)) => {
-            let template = new_page(&app, shell, id, FormState::again(fields, errors)).await?;
-            page_with(StatusCode::UNPROCESSABLE_ENTITY, &template)
-        }
-        Err(error) => Err(error),
+        Ok(location) => Ok(see(&shell.base, &location)),
+        Err(error) => new_page(&app, shell, id, Edit::refused(fields, error)?).await,
     }
 }
 
-async fn edit(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Result<Response> {
+async fn edit(State(app): State<App>, shell: Shell, Path(id): Path<ContactId>) -> Result<Response> {
     let mut read = app.read(&shell.actor).await?;
-    let contact = contact::get(read.connection(), ContactId(id)).await?;
+    let contact = contact::get(read.connection(), id).await?;
     let provider = provider::get(read.connection(), contact.provider_id).await?;
     read.end().await?;
-    let form = FormState::new(fields_of(&contact));
-    page(&ContactForm { shell, form, stale: None, provider, contact: Some(contact) })
+    form_page(shell, Edit::fresh(fields_of(&contact)), provider, Some(contact))
 }
 
-async fn change(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
+async fn change(State(app): State<App>, shell: Shell, Path(id): Path<ContactId>, fields: Fields) -> Result<Response> {
     let changed = async {
         let facts = ContactFacts::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.because(&fields)?).await?;
-        if tx.sent_before(fields.submit_id()?).await?.is_some() {
-            return Ok(contact::get(tx.connection(), ContactId(id)).await?.provider_id);
-        }
-        let contact = contact::change(&mut tx, ContactId(id), fields.version()?, &facts).await?;
-        tx.commit().await?;
-        Ok(contact.provider_id)
+        let version = fields.version()?;
+        edit::once(&app, &shell.because(&fields)?, &fields, async |tx| {
+            Ok(address(contact::change(tx, id, version, &facts).await?.provider_id))
+        })
+        .await
     };
-    let (status, errors) = match changed.await {
-        Ok(provider) => return Ok(see(&shell.base, &address(provider))),
-        Err(Error::Invalid(errors)) => (StatusCode::UNPROCESSABLE_ENTITY, errors),
-        Err(Error::Conflict(_)) => (StatusCode::CONFLICT, FieldErrors::new()),
-        Err(error) => return Err(error),
+    let error = match changed.await {
+        Ok(location) => return Ok(see(&shell.base, &location)),
+        Err(error) => error,
     };
     let mut read = app.read(&shell.actor).await?;
-    let contact = contact::get(read.connection(), ContactId(id)).await?;
+    let contact = contact::get(read.connection(), id).await?;
     let provider = provider::get(read.connection(), contact.provider_id).await?;
-    let who = last_editor(&mut read, "provider_contact", id).await?;
-    let stale = (status == StatusCode::CONFLICT).then(|| Stale::new(who, &fields_of(&contact), &fields, FIELDS));
-    let fields = if stale.is_some() { fields.with("version", contact.version) } else { fields };
-    let form = FormState::again(fields, errors);
-    page_with(status, &ContactForm { shell, form, stale, provider, contact: Some(contact) })
+    let present = Present { kind: "provider_contact", id: id.0, fields: fields_of(&contact), labels: FIELDS };
+    let edit = Edit::again(&mut read, fields, error, present).await?;
+    read.end().await?;
+    form_page(shell, edit, provider, Some(contact))
 }

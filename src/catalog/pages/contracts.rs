@@ -2,7 +2,6 @@
 
 use askama::Template;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
 use axum::response::Response;
 
 use crate::app::App;
@@ -10,19 +9,19 @@ use crate::audit::{self, Entry};
 use crate::catalog::contract::{self, Contract, ContractFacts};
 use crate::catalog::provider::{self, Provider, ProviderFilter};
 use crate::document::Holder;
-use crate::error::{Error, FieldErrors, Result};
+use crate::error::Result;
 use crate::ids::{ContractId, ProviderId};
 use crate::table::Format;
 use crate::web::documents::Section;
+use crate::web::edit::{self, Edit, Present};
 use crate::web::export;
-use crate::web::forms::{Fields, FormState};
+use crate::web::forms::Fields;
 use crate::web::page::{page, page_with, see};
 use crate::web::query::Query;
 use crate::web::routes::{Needs, Routes};
 use crate::web::shell::Shell;
-use crate::web::stale::Stale;
 
-use super::{EDIT, HISTORY, last_editor};
+use super::{EDIT, HISTORY};
 
 /// The pages of contracts.
 pub(super) fn routes() -> Routes {
@@ -50,8 +49,7 @@ async fn file(
 #[template(path = "catalog/contract_form.html")]
 struct ContractForm {
     shell: Shell,
-    form: FormState,
-    stale: Option<Stale>,
+    edit: Edit,
     provider: Provider,
     /// The one that is changed; nothing for a new one.
     contract: Option<Contract>,
@@ -121,69 +119,60 @@ fn fields_of(contract: &Contract) -> Fields {
         .with("note", &contract.note)
 }
 
-async fn new_page(app: &App, shell: Shell, id: i64, form: FormState) -> Result<ContractForm> {
+fn form_page(shell: Shell, edit: Edit, provider: Provider, contract: Option<Contract>) -> Result<Response> {
+    page_with(edit.status, &ContractForm { shell, edit, provider, contract })
+}
+
+async fn new_page(app: &App, shell: Shell, id: ProviderId, edit: Edit) -> Result<Response> {
     let mut read = app.read(&shell.actor).await?;
-    let provider = provider::get(read.connection(), ProviderId(id)).await?;
+    let provider = provider::get(read.connection(), id).await?;
     read.end().await?;
-    Ok(ContractForm { shell, form, stale: None, provider, contract: None })
+    form_page(shell, edit, provider, None)
 }
 
-async fn new(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Result<Response> {
-    page(&new_page(&app, shell, id, FormState::new(Fields::new())).await?)
+async fn new(State(app): State<App>, shell: Shell, Path(id): Path<ProviderId>) -> Result<Response> {
+    new_page(&app, shell, id, Edit::fresh(Fields::new())).await
 }
 
-async fn add(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
+async fn add(State(app): State<App>, shell: Shell, Path(id): Path<ProviderId>, fields: Fields) -> Result<Response> {
     let added = async {
         let facts = ContractFacts::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.because(&fields)?).await?;
-        if let Some(location) = tx.sent_before(fields.submit_id()?).await? {
-            return Ok(location);
-        }
-        let location = own_address(contract::add(&mut tx, ProviderId(id), &facts).await?.id);
-        tx.sent(fields.submit_id()?, &location).await?;
-        tx.commit().await?;
-        Ok(location)
+        edit::once(&app, &shell.because(&fields)?, &fields, async |tx| Ok(own_address(contract::add(tx, id, &facts).await?.id)))
+            .await
     };
     match added.await {
         Ok(location) => Ok(see(&shell.base, &location)),
-        Err(Error::Invalid(errors)) => {
-            let template = new_page(&app, shell, id, FormState::again(fields, errors)).await?;
-            page_with(StatusCode::UNPROCESSABLE_ENTITY, &template)
-        }
-        Err(error) => Err(error),
+        Err(error) => new_page(&app, shell, id, Edit::refused(fields, error)?).await,
     }
 }
 
-async fn edit(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Result<Response> {
+async fn edit(State(app): State<App>, shell: Shell, Path(id): Path<ContractId>) -> Result<Response> {
     let mut read = app.read(&shell.actor).await?;
-    let contract = contract::get(read.connection(), ContractId(id)).await?;
+    let contract = contract::get(read.connection(), id).await?;
     let provider = provider::get(read.connection(), contract.provider_id).await?;
     read.end().await?;
-    let form = FormState::new(fields_of(&contract));
-    page(&ContractForm { shell, form, stale: None, provider, contract: Some(contract) })
+    form_page(shell, Edit::fresh(fields_of(&contract)), provider, Some(contract))
 }
 
-async fn change(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
+async fn change(State(app): State<App>, shell: Shell, Path(id): Path<ContractId>, fields: Fields) -> Result<Response> {
     let changed = async {
         let facts = ContractFacts::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.because(&fields)?).await?;
-        if tx.sent_before(fields.submit_id()?).await?.is_none() {
-            contract::change(&mut tx, ContractId(id), fields.version()?, &facts).await?;
-        }
-        tx.commit().await
+        let version = fields.version()?;
+        edit::once(&app, &shell.because(&fields)?, &fields, async |tx| {
+            contract::change(tx, id, version, &facts).await?;
+            Ok(own_address(id))
+        })
+        .await
     };
-    let (status, errors) = match changed.await {
-        Ok(()) => return Ok(see(&shell.base, &own_address(ContractId(id)))),
-        Err(Error::Invalid(errors)) => (StatusCode::UNPROCESSABLE_ENTITY, errors),
-        Err(Error::Conflict(_)) => (StatusCode::CONFLICT, FieldErrors::new()),
-        Err(error) => return Err(error),
+    let error = match changed.await {
+        Ok(location) => return Ok(see(&shell.base, &location)),
+        Err(error) => error,
     };
     let mut read = app.read(&shell.actor).await?;
-    let contract = contract::get(read.connection(), ContractId(id)).await?;
+    let contract = contract::get(read.connection(), id).await?;
     let provider = provider::get(read.connection(), contract.provider_id).await?;
-    let who = last_editor(&mut read, "contract", id).await?;
-    let stale = (status == StatusCode::CONFLICT).then(|| Stale::new(who, &fields_of(&contract), &fields, FIELDS));
-    let fields = if stale.is_some() { fields.with("version", contract.version) } else { fields };
-    let form = FormState::again(fields, errors);
-    page_with(status, &ContractForm { shell, form, stale, provider, contract: Some(contract) })
+    let present = Present { kind: "contract", id: id.0, fields: fields_of(&contract), labels: FIELDS };
+    let edit = Edit::again(&mut read, fields, error, present).await?;
+    read.end().await?;
+    form_page(shell, edit, provider, Some(contract))
 }

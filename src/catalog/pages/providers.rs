@@ -2,28 +2,28 @@
 
 use askama::Template;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
 use axum::response::Response;
 
 use crate::app::App;
 use crate::audit::{self, Entry};
 use crate::catalog::contact::{self, Contact};
 use crate::catalog::contract::{self, Contract};
+use crate::catalog::incident::{self, Incident, IncidentFilter};
 use crate::catalog::provider::{self, Provider, ProviderFacts, ProviderFilter};
 use crate::catalog::tier::{self, Tier, TierFacts};
 use crate::document::Holder;
-use crate::error::{Error, FieldErrors, Result};
+use crate::error::Result;
 use crate::ids::ProviderId;
 use crate::table::Format;
 use crate::web::documents::Section;
+use crate::web::edit::{self, Edit, Present};
 use crate::web::export;
 use crate::web::forms::{Fields, FormState};
 use crate::web::page::{page, page_with, see};
 use crate::web::routes::{Needs, Routes};
 use crate::web::shell::Shell;
-use crate::web::stale::Stale;
 
-use super::{EDIT, HISTORY, last_editor, yes};
+use super::{EDIT, HISTORY, voided, yes};
 
 /// The pages of providers.
 pub(super) fn routes() -> Routes {
@@ -72,23 +72,14 @@ async fn providers_file(State(app): State<App>, shell: Shell, format: Format) ->
 async fn add_provider(State(app): State<App>, shell: Shell, fields: Fields) -> Result<Response> {
     let added = async {
         let facts = ProviderFacts::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.because(&fields)?).await?;
-        if let Some(location) = tx.sent_before(fields.submit_id()?).await? {
-            return Ok(location);
-        }
-        let provider = provider::add(&mut tx, facts.name).await?;
-        let location = format!("/providers/{}", provider.id);
-        tx.sent(fields.submit_id()?, &location).await?;
-        tx.commit().await?;
-        Ok(location)
+        edit::once(&app, &shell.because(&fields)?, &fields, async |tx| Ok(address(provider::add(tx, facts.name).await?.id))).await
     };
     match added.await {
         Ok(location) => Ok(see(&shell.base, &location)),
-        Err(Error::Invalid(errors)) => {
-            let template = provider_list(&app, shell, FormState::again(fields, errors)).await?;
-            page_with(StatusCode::UNPROCESSABLE_ENTITY, &template)
+        Err(error) => {
+            let edit = Edit::refused(fields, error)?;
+            page_with(edit.status, &provider_list(&app, shell, edit.form).await?)
         }
-        Err(error) => Err(error),
     }
 }
 
@@ -100,29 +91,44 @@ struct ProviderPage {
     provider: Provider,
     contacts: Vec<Contact>,
     contracts: Vec<Contract>,
+    incidents: Vec<Incident>,
     tiers: Vec<Tier>,
     documents: Section,
     entries: Vec<Entry>,
 }
 
-async fn provider_page(app: &App, shell: Shell, id: i64, form: FormState) -> Result<ProviderPage> {
+impl ProviderPage {
+    /// Who voided an incident, when and why; nothing where it counts.
+    fn voided(&self, incident: &Incident) -> Option<String> {
+        voided(&self.shell, incident.voided_at, incident.voided_by.as_deref(), incident.void_reason.as_ref())
+    }
+}
+
+fn address(id: ProviderId) -> String {
+    format!("/providers/{id}")
+}
+
+async fn provider_page(app: &App, shell: Shell, id: ProviderId, form: FormState) -> Result<ProviderPage> {
     let mut read = app.read(&shell.actor).await?;
-    let provider = provider::get(read.connection(), ProviderId(id)).await?;
-    let ours = ProviderFilter { provider: Some(id) };
+    let provider = provider::get(read.connection(), id).await?;
+    let ours = ProviderFilter { provider: Some(id.0) };
     let people = contact::matching(&mut read, &ours).await?;
     let contracts = contract::matching(&mut read, &ours).await?;
+    let all = IncidentFilter { provider: Some(id.0), voided: Some("yes".to_owned()) };
+    let incidents = incident::matching(&mut read, &all).await?;
     let tiers = tier::matching(&mut read, &ours).await?;
     let documents = Section::of(&mut read, &shell, Holder::Provider(provider.id)).await?;
-    let mut records = vec![("provider", id)];
+    let mut records = vec![("provider", id.0)];
     records.extend(people.iter().map(|contact| ("provider_contact", contact.id.0)));
     records.extend(contracts.iter().map(|contract| ("contract", contract.id.0)));
+    records.extend(incidents.iter().map(|incident| ("provider_incident", incident.id.0)));
     records.extend(documents.records());
     let entries = audit::of_records(&mut read, &records, HISTORY).await?;
     read.end().await?;
-    Ok(ProviderPage { shell, form, provider, contacts: people, contracts, tiers, documents, entries })
+    Ok(ProviderPage { shell, form, provider, contacts: people, contracts, incidents, tiers, documents, entries })
 }
 
-async fn show_provider(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Result<Response> {
+async fn show_provider(State(app): State<App>, shell: Shell, Path(id): Path<ProviderId>) -> Result<Response> {
     page(&provider_page(&app, shell, id, FormState::new(Fields::new())).await?)
 }
 
@@ -155,8 +161,7 @@ fn provider_fields(provider: &Provider) -> Fields {
 #[template(path = "catalog/provider_form.html")]
 struct ProviderForm {
     shell: Shell,
-    form: FormState,
-    stale: Option<Stale>,
+    edit: Edit,
     provider: Provider,
 }
 
@@ -166,62 +171,64 @@ impl ProviderForm {
     }
 }
 
-async fn edit_provider(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Result<Response> {
+fn form_page(shell: Shell, edit: Edit, provider: Provider) -> Result<Response> {
+    page_with(edit.status, &ProviderForm { shell, edit, provider })
+}
+
+async fn edit_provider(State(app): State<App>, shell: Shell, Path(id): Path<ProviderId>) -> Result<Response> {
     let mut read = app.read(&shell.actor).await?;
-    let provider = provider::get(read.connection(), ProviderId(id)).await?;
-    let form = FormState::new(provider_fields(&provider));
-    page(&ProviderForm { shell, form, stale: None, provider })
+    let provider = provider::get(read.connection(), id).await?;
+    read.end().await?;
+    form_page(shell, Edit::fresh(provider_fields(&provider)), provider)
 }
 
 async fn change_provider(
     State(app): State<App>,
     shell: Shell,
-    Path(id): Path<i64>,
+    Path(id): Path<ProviderId>,
     fields: Fields,
 ) -> Result<Response> {
     let changed = async {
         let facts = ProviderFacts::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.because(&fields)?).await?;
-        if tx.sent_before(fields.submit_id()?).await?.is_none() {
-            provider::change(&mut tx, ProviderId(id), fields.version()?, &facts).await?;
-        }
-        tx.commit().await
+        let version = fields.version()?;
+        edit::once(&app, &shell.because(&fields)?, &fields, async |tx| {
+            provider::change(tx, id, version, &facts).await?;
+            Ok(address(id))
+        })
+        .await
     };
-    let (status, errors) = match changed.await {
-        Ok(()) => return Ok(see(&shell.base, &format!("/providers/{id}"))),
-        Err(Error::Invalid(errors)) => (StatusCode::UNPROCESSABLE_ENTITY, errors),
-        Err(Error::Conflict(_)) => (StatusCode::CONFLICT, FieldErrors::new()),
-        Err(error) => return Err(error),
+    let error = match changed.await {
+        Ok(location) => return Ok(see(&shell.base, &location)),
+        Err(error) => error,
     };
     let mut read = app.read(&shell.actor).await?;
-    let provider = provider::get(read.connection(), ProviderId(id)).await?;
-    let who = last_editor(&mut read, "provider", id).await?;
-    let stale = (status == StatusCode::CONFLICT)
-        .then(|| Stale::new(who, &provider_fields(&provider), &fields, PROVIDER_FIELDS));
-    let fields = if stale.is_some() { fields.with("version", provider.version) } else { fields };
-    page_with(status, &ProviderForm { shell, form: FormState::again(fields, errors), stale, provider })
+    let provider = provider::get(read.connection(), id).await?;
+    let fields_now = provider_fields(&provider);
+    let present = Present { kind: "provider", id: id.0, fields: fields_now, labels: PROVIDER_FIELDS };
+    let edit = Edit::again(&mut read, fields, error, present).await?;
+    read.end().await?;
+    form_page(shell, edit, provider)
 }
 
-async fn add_tier(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
+async fn add_tier(
+    State(app): State<App>,
+    shell: Shell,
+    Path(id): Path<ProviderId>,
+    fields: Fields,
+) -> Result<Response> {
     let added = async {
         let facts = TierFacts::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.because(&fields)?).await?;
-        if let Some(location) = tx.sent_before(fields.submit_id()?).await? {
-            return Ok(location);
-        }
-        let provider = provider::get(tx.connection(), ProviderId(id)).await?;
-        let tier = tier::add(&mut tx, provider.id, facts.name).await?;
-        let location = format!("/tiers/{}", tier.id);
-        tx.sent(fields.submit_id()?, &location).await?;
-        tx.commit().await?;
-        Ok(location)
+        edit::once(&app, &shell.because(&fields)?, &fields, async |tx| {
+            let provider = provider::get(tx.connection(), id).await?;
+            Ok(format!("/tiers/{}", tier::add(tx, provider.id, facts.name).await?.id))
+        })
+        .await
     };
     match added.await {
         Ok(location) => Ok(see(&shell.base, &location)),
-        Err(Error::Invalid(errors)) => {
-            let template = provider_page(&app, shell, id, FormState::again(fields, errors)).await?;
-            page_with(StatusCode::UNPROCESSABLE_ENTITY, &template)
+        Err(error) => {
+            let edit = Edit::refused(fields, error)?;
+            page_with(edit.status, &provider_page(&app, shell, id, edit.form).await?)
         }
-        Err(error) => Err(error),
     }
 }

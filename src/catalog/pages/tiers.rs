@@ -2,27 +2,26 @@
 
 use askama::Template;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
 use axum::response::Response;
 
 use crate::app::App;
 use crate::audit::{self, Entry};
-use crate::catalog::price::{self, NewPrice, Price, PriceFilter, Unit};
+use crate::catalog::price::{self, NewPrice, Price};
 use crate::catalog::provider::ProviderFilter;
 use crate::catalog::tier::{self, BillingMode, Form, Tier, TierFacts};
-use crate::error::{Error, FieldErrors, Result};
+use crate::error::Result;
 use crate::ids::TierId;
-use crate::locale::Locale;
 use crate::table::Format;
+use crate::web::edit::{self, Edit, Present};
 use crate::web::export;
-use crate::web::forms::{Fields, FormState};
+use crate::web::forms::Fields;
 use crate::web::page::{page, page_with, see};
 use crate::web::query::Query;
 use crate::web::routes::{Needs, Routes};
 use crate::web::shell::Shell;
-use crate::web::stale::Stale;
 
-use super::{EDIT, HISTORY, last_editor};
+use super::prices::{billing_modes, units};
+use super::{EDIT, HISTORY, voided};
 
 /// The pages of tiers.
 pub(super) fn routes() -> Routes {
@@ -30,9 +29,6 @@ pub(super) fn routes() -> Routes {
         .get("/tiers.csv", Needs::SignIn, async |s, h, q| tiers_file(s, h, q, Format::Csv).await)
         .get("/tiers.xlsx", Needs::SignIn, async |s, h, q| tiers_file(s, h, q, Format::Xlsx).await)
         .get("/tiers.json", Needs::SignIn, async |s, h, q| tiers_file(s, h, q, Format::Json).await)
-        .get("/prices.csv", Needs::SignIn, async |s, h, q| prices_file(s, h, q, Format::Csv).await)
-        .get("/prices.xlsx", Needs::SignIn, async |s, h, q| prices_file(s, h, q, Format::Xlsx).await)
-        .get("/prices.json", Needs::SignIn, async |s, h, q| prices_file(s, h, q, Format::Json).await)
         .get("/tiers/{id}", Needs::SignIn, show_tier)
         .get("/tiers/{id}/edit", EDIT, edit_tier)
         .post("/tiers/{id}", EDIT, change_tier)
@@ -48,20 +44,11 @@ async fn tiers_file(
     export::file(&app, &shell, &tier::TABLE, format, |read| tier::batches(read, filter)).await
 }
 
-async fn prices_file(
-    State(app): State<App>,
-    shell: Shell,
-    Query(filter): Query<PriceFilter>,
-    format: Format,
-) -> Result<Response> {
-    export::file(&app, &shell, &price::TABLE, format, |read| price::batches(read, filter)).await
-}
-
 #[derive(Template)]
 #[template(path = "catalog/tier_show.html")]
 struct TierPage {
     shell: Shell,
-    form: FormState,
+    edit: Edit,
     tier: Tier,
     prices: Vec<Price>,
     /// The ids of the prices that hold today.
@@ -74,25 +61,30 @@ impl TierPage {
         self.valid.contains(&price.id.0)
     }
 
+    /// Who voided a price, when and why; nothing where it counts.
+    fn voided(&self, price: &Price) -> Option<String> {
+        voided(&self.shell, price.voided_at, price.voided_by.as_deref(), price.void_reason.as_ref())
+    }
+
     fn billing_modes(&self) -> Vec<(&'static str, String)> {
-        billing_modes(self.shell.locale)
+        billing_modes(&self.shell)
     }
 
     fn units(&self) -> Vec<(&'static str, String)> {
-        Unit::ALL.iter().map(|unit| (unit.as_str(), self.shell.say(&unit.words()))).collect()
+        units(&self.shell)
     }
 }
 
-fn billing_modes(locale: Locale) -> Vec<(&'static str, String)> {
-    BillingMode::ALL.iter().map(|mode| (mode.as_str(), locale.say(&mode.words()))).collect()
+fn address(id: TierId) -> String {
+    format!("/tiers/{id}")
 }
 
-async fn tier_page(app: &App, shell: Shell, id: i64, form: Option<FormState>) -> Result<TierPage> {
+async fn tier_page(app: &App, shell: Shell, id: TierId, edit: Option<Edit>) -> Result<TierPage> {
     let mut read = app.read(&shell.actor).await?;
-    let tier = tier::get(read.connection(), TierId(id)).await?;
+    let tier = tier::get(read.connection(), id).await?;
     let prices = price::of_tier(read.connection(), tier.id).await?;
     let valid = price::valid(&prices, read.today()).iter().map(|price| price.id.0).collect();
-    let mut records = vec![("tier", id)];
+    let mut records = vec![("tier", id.0)];
     records.extend(prices.iter().map(|price| ("price", price.id.0)));
     let entries = audit::of_records(&mut read, &records, HISTORY).await?;
     let first = || {
@@ -100,32 +92,30 @@ async fn tier_page(app: &App, shell: Shell, id: i64, form: Option<FormState>) ->
         let currency = &read.organisation().currency;
         Fields::new().with("billing_mode", mode).with("currency", currency).with("valid_from", read.today())
     };
-    let form = form.unwrap_or_else(|| FormState::new(first()));
+    let edit = edit.unwrap_or_else(|| Edit::fresh(first()));
     read.end().await?;
-    Ok(TierPage { shell, form, tier, prices, valid, entries })
+    Ok(TierPage { shell, edit, tier, prices, valid, entries })
 }
 
-async fn show_tier(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Result<Response> {
+async fn show_tier(State(app): State<App>, shell: Shell, Path(id): Path<TierId>) -> Result<Response> {
     page(&tier_page(&app, shell, id, None).await?)
 }
 
-async fn add_price(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
+async fn add_price(State(app): State<App>, shell: Shell, Path(id): Path<TierId>, fields: Fields) -> Result<Response> {
     let added = async {
         let new = NewPrice::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.because(&fields)?).await?;
-        if tx.sent_before(fields.submit_id()?).await?.is_some() {
-            return Ok(());
-        }
-        price::add(&mut tx, TierId(id), &new).await?;
-        tx.commit().await
+        edit::once(&app, &shell.because(&fields)?, &fields, async |tx| {
+            price::add(tx, id, &new).await?;
+            Ok(address(id))
+        })
+        .await
     };
     match added.await {
-        Ok(()) => Ok(see(&shell.base, &format!("/tiers/{id}"))),
-        Err(Error::Invalid(errors)) => {
-            let template = tier_page(&app, shell, id, Some(FormState::again(fields, errors))).await?;
-            page_with(StatusCode::UNPROCESSABLE_ENTITY, &template)
+        Ok(location) => Ok(see(&shell.base, &location)),
+        Err(error) => {
+            let edit = Edit::refused(fields, error)?;
+            page_with(edit.status, &tier_page(&app, shell, id, Some(edit)).await?)
         }
-        Err(error) => Err(error),
     }
 }
 
@@ -167,8 +157,7 @@ fn tier_fields(tier: &Tier) -> Fields {
 #[template(path = "catalog/tier_form.html")]
 struct TierForm {
     shell: Shell,
-    form: FormState,
-    stale: Option<Stale>,
+    edit: Edit,
     tier: Tier,
 }
 
@@ -178,35 +167,39 @@ impl TierForm {
     }
 
     fn billing_modes(&self) -> Vec<(&'static str, String)> {
-        billing_modes(self.shell.locale)
+        billing_modes(&self.shell)
     }
 }
 
-async fn edit_tier(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Result<Response> {
-    let mut read = app.read(&shell.actor).await?;
-    let tier = tier::get(read.connection(), TierId(id)).await?;
-    page(&TierForm { shell, form: FormState::new(tier_fields(&tier)), stale: None, tier })
+fn form_page(shell: Shell, edit: Edit, tier: Tier) -> Result<Response> {
+    page_with(edit.status, &TierForm { shell, edit, tier })
 }
 
-async fn change_tier(State(app): State<App>, shell: Shell, Path(id): Path<i64>, fields: Fields) -> Result<Response> {
+async fn edit_tier(State(app): State<App>, shell: Shell, Path(id): Path<TierId>) -> Result<Response> {
+    let mut read = app.read(&shell.actor).await?;
+    let tier = tier::get(read.connection(), id).await?;
+    read.end().await?;
+    form_page(shell, Edit::fresh(tier_fields(&tier)), tier)
+}
+
+async fn change_tier(State(app): State<App>, shell: Shell, Path(id): Path<TierId>, fields: Fields) -> Result<Response> {
     let changed = async {
         let facts = TierFacts::parse(&|name| fields.get(name))?;
-        let mut tx = app.write(&shell.because(&fields)?).await?;
-        if tx.sent_before(fields.submit_id()?).await?.is_none() {
-            tier::change(&mut tx, TierId(id), fields.version()?, &facts).await?;
-        }
-        tx.commit().await
+        let version = fields.version()?;
+        edit::once(&app, &shell.because(&fields)?, &fields, async |tx| {
+            tier::change(tx, id, version, &facts).await?;
+            Ok(address(id))
+        })
+        .await
     };
-    let (status, errors) = match changed.await {
-        Ok(()) => return Ok(see(&shell.base, &format!("/tiers/{id}"))),
-        Err(Error::Invalid(errors)) => (StatusCode::UNPROCESSABLE_ENTITY, errors),
-        Err(Error::Conflict(_)) => (StatusCode::CONFLICT, FieldErrors::new()),
-        Err(error) => return Err(error),
+    let error = match changed.await {
+        Ok(location) => return Ok(see(&shell.base, &location)),
+        Err(error) => error,
     };
     let mut read = app.read(&shell.actor).await?;
-    let tier = tier::get(read.connection(), TierId(id)).await?;
-    let who = last_editor(&mut read, "tier", id).await?;
-    let stale = (status == StatusCode::CONFLICT).then(|| Stale::new(who, &tier_fields(&tier), &fields, TIER_FIELDS));
-    let fields = if stale.is_some() { fields.with("version", tier.version) } else { fields };
-    page_with(status, &TierForm { shell, form: FormState::again(fields, errors), stale, tier })
+    let tier = tier::get(read.connection(), id).await?;
+    let present = Present { kind: "tier", id: id.0, fields: tier_fields(&tier), labels: TIER_FIELDS };
+    let edit = Edit::again(&mut read, fields, error, present).await?;
+    read.end().await?;
+    form_page(shell, edit, tier)
 }
