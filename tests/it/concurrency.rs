@@ -9,6 +9,8 @@ use rentroll::actor::Role;
 use rentroll::app;
 use rentroll::catalog::contact::{self, ContactFacts};
 use rentroll::catalog::contract::{self, ContractFacts};
+use rentroll::catalog::incident::{self, IncidentFacts};
+use rentroll::dates::Zone;
 use rentroll::environments::environment::Environment;
 use rentroll::environments::term;
 use serde_json::Value;
@@ -130,6 +132,14 @@ async fn every_edit_form_lets_one_of_many_through() {
         _ => "",
     };
     let agreed = contract::add(&mut tx, provider, &ContractFacts::parse(&said).unwrap()).await.unwrap().id.0;
+    let said = |field: &str| match field {
+        "title" => "掉卡",
+        "severity" => "minor",
+        "starts_at" => "2026-03-01 08:00",
+        _ => "",
+    };
+    let facts = IncidentFacts::parse(&said, Zone::default()).unwrap();
+    let incident = incident::record(&mut tx, provider, &facts).await.unwrap().id.0;
     let project = project::add(&mut tx, "客服语音".parse().unwrap()).await.unwrap().id.0;
     let owner = environment.owner_id.unwrap().0;
     tx.commit().await.unwrap();
@@ -144,6 +154,7 @@ async fn every_edit_form_lets_one_of_many_through() {
         Edit::of("tier", environment.tier_id.0, "/tiers", "note"),
         Edit::of("provider_contact", contact, "/contacts", "note"),
         Edit::of("contract", agreed, "/contracts", "note"),
+        Edit::of("provider_incident", incident, "/incidents", "note"),
         Edit::of("person", owner, "/people", "name"),
         Edit::of("project", project, "/projects", "cost_centre"),
         settings,

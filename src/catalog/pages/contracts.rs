@@ -137,8 +137,10 @@ async fn new(State(app): State<App>, shell: Shell, Path(id): Path<ProviderId>) -
 async fn add(State(app): State<App>, shell: Shell, Path(id): Path<ProviderId>, fields: Fields) -> Result<Response> {
     let added = async {
         let facts = ContractFacts::parse(&|name| fields.get(name))?;
-        edit::once(&app, &shell.because(&fields)?, &fields, async |tx| Ok(own_address(contract::add(tx, id, &facts).await?.id)))
-            .await
+        edit::once(&app, &shell.because(&fields)?, &fields, async |tx| {
+            Ok(own_address(contract::add(tx, id, &facts).await?.id))
+        })
+        .await
     };
     match added.await {
         Ok(location) => Ok(see(&shell.base, &location)),

@@ -72,7 +72,10 @@ async fn providers_file(State(app): State<App>, shell: Shell, format: Format) ->
 async fn add_provider(State(app): State<App>, shell: Shell, fields: Fields) -> Result<Response> {
     let added = async {
         let facts = ProviderFacts::parse(&|name| fields.get(name))?;
-        edit::once(&app, &shell.because(&fields)?, &fields, async |tx| Ok(address(provider::add(tx, facts.name).await?.id))).await
+        edit::once(&app, &shell.because(&fields)?, &fields, async |tx| {
+            Ok(address(provider::add(tx, facts.name).await?.id))
+        })
+        .await
     };
     match added.await {
         Ok(location) => Ok(see(&shell.base, &location)),

@@ -14,7 +14,7 @@ pub async fn send(story: &Story, path: &str) -> Option<Sent> {
     match path.trim_start_matches('/').split('/').next().unwrap_or_default() {
         "projects" => projects(story, path).await,
         "people" => people(story, path).await,
-        "providers" | "contacts" | "contracts" | "tiers" => catalogue(story, path).await,
+        "providers" | "contacts" | "contracts" | "incidents" | "tiers" | "prices" => catalogue(story, path).await,
         "environments" | "terms" => environments(story, path).await,
         "ledger" | "resources" | "rates" => ledger(story, path).await,
         "imports" => imports(story, path).await,
@@ -57,6 +57,10 @@ async fn others(story: &Story, path: &str) -> Option<Sent> {
             story.user(name).await;
             let (here, _elsewhere) = (story.signed_in(name).await, story.signed_in(name).await);
             story.own(name, &here, "/account", path, &[]).await
+        }
+        "/filters" => {
+            let typed = [("do", "save"), ("name", "快到期")];
+            story.own("administrator", &story.browser, "/environments?q=%E7%AB%B9%E7%AE%80", path, &typed).await
         }
         "/settings" => story.change("/settings", "/settings", &[("send_at", "08:30")]).await,
         "/documents/{id}/void" => {
@@ -148,6 +152,10 @@ async fn catalogue(story: &Story, path: &str) -> Option<Sent> {
             let typed = [("number", "WT-7"), ("title", "整机"), ("starts_on", "2026-01-01")];
             story.change(&format!("{provider}/contracts/new"), "/contracts", &typed).await
         }
+        "/providers/{id}/incidents" => {
+            let typed = [("title", "掉卡"), ("severity", "minor"), ("starts_at", "2026-03-01 08:00")];
+            story.change(&format!("{provider}/incidents/new"), "/incidents", &typed).await
+        }
         "/providers/{id}/documents" => story.attach(&provider).await,
         "/contacts/{id}" => {
             let page = story.contact().await;
@@ -156,6 +164,14 @@ async fn catalogue(story: &Story, path: &str) -> Option<Sent> {
         "/contracts/{id}" => {
             let page = story.contract("QL-1").await;
             story.change(&format!("{page}/edit"), &page, &[("ends_on", "2026-12-31")]).await
+        }
+        "/incidents/{id}" => {
+            let page = story.incident().await;
+            story.change(&format!("{page}/edit"), &page, &[("region", "华东")]).await
+        }
+        "/incidents/{id}/void" => {
+            let page = format!("{}/void", story.incident().await);
+            story.change(&page, &page, &[]).await
         }
         "/contracts/{id}/documents" => story.attach(&story.contract("QL-2").await).await,
         "/tiers/{id}" => story.change(&format!("{tier}/edit"), &tier, &[("region", "华东")]).await,
@@ -168,6 +184,14 @@ async fn catalogue(story: &Story, path: &str) -> Option<Sent> {
                 ("valid_from", "2026-04-01"),
             ];
             story.change(&tier, "/prices", &typed).await
+        }
+        "/prices/{id}/correct" => {
+            let page = format!("{}/correct", story.price("2026-05-01").await);
+            story.change(&page, &page, &[("amount", "67000")]).await
+        }
+        "/prices/{id}/void" => {
+            let page = format!("{}/void", story.price("2026-06-01").await);
+            story.change(&page, &page, &[]).await
         }
         _ => None,
     }
@@ -188,10 +212,6 @@ async fn environments(story: &Story, path: &str) -> Option<Sent> {
                 ("ends_on", "2026-06-30"),
             ];
             story.change("/environments/new", path, &typed).await
-        }
-        "/environments/filters" => {
-            let typed = [("do", "save"), ("name", "快到期")];
-            story.own("administrator", &story.browser, "/environments?q=%E7%AB%B9%E7%AE%80", path, &typed).await
         }
         "/environments/bulk" => {
             let page = story.browser.get("/environments/bulk/edit?q=%E7%AB%B9%E7%AE%80").await;

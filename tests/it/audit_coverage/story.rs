@@ -10,11 +10,13 @@ use rentroll::access::{membership, project};
 use rentroll::actor::{ProjectRole, Role};
 use rentroll::catalog::contact::{self, ContactFacts};
 use rentroll::catalog::contract::{self, ContractFacts};
+use rentroll::catalog::incident::{self, IncidentFacts};
+use rentroll::catalog::price::{self, NewPrice};
 use rentroll::dates::{Cycle, Zone, parse_date};
 use rentroll::document::{self, Holder, NewDocument, Place};
 use rentroll::environments::environment::Environment;
 use rentroll::environments::term::NewTerm;
-use rentroll::ids::{PersonId, ProjectId, UserId};
+use rentroll::ids::{PersonId, ProjectId, TierId, UserId};
 use rentroll::ledger::bill_import;
 use rentroll::ledger::output::{self, NewOutput};
 use rentroll::ledger::spend::{self, NewSpend};
@@ -206,6 +208,37 @@ impl Story {
         let contact = contact::add(&mut tx, provider.id, &facts).await.unwrap();
         tx.commit().await.unwrap();
         format!("/contacts/{}", contact.id)
+    }
+
+    pub async fn incident(&self) -> String {
+        let said = |field: &str| match field {
+            "title" => "掉卡",
+            "severity" => "minor",
+            "starts_at" => "2026-03-01 08:00",
+            _ => "",
+        };
+        let facts = IncidentFacts::parse(&said, Zone::default()).unwrap();
+        let mut tx = self.app.write().await;
+        let provider = rentroll::catalog::provider::find_or_add(&mut tx, "青芦云".parse().unwrap()).await.unwrap();
+        let incident = incident::record(&mut tx, provider.id, &facts).await.unwrap();
+        tx.commit().await.unwrap();
+        format!("/incidents/{}", incident.id)
+    }
+
+    /// A price from that day on.
+    pub async fn price(&self, valid_from: &str) -> String {
+        let said = |field: &str| match field {
+            "billing_mode" => "monthly",
+            "unit" => "instance_month",
+            "currency" => "CNY",
+            "amount" => "68000",
+            _ => valid_from,
+        };
+        let tier = TierId(self.last("tier").await);
+        let mut tx = self.app.write().await;
+        let price = price::add(&mut tx, tier, &NewPrice::parse(&said).unwrap()).await.unwrap();
+        tx.commit().await.unwrap();
+        format!("/prices/{}", price.id)
     }
 
     pub async fn contract(&self, number: &str) -> String {
