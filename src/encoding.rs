@@ -35,12 +35,15 @@ impl Encoding {
         let zeros = |first: usize| bytes.iter().skip(first).step_by(2).filter(|byte| **byte == 0).count();
         let (even, odd) = (zeros(0), zeros(1));
         let many = bytes.len() / 2 / ONE_PLAIN_OF;
-        match (even, odd) {
-            (0, odd) if odd > many => Self::Utf16Le,
-            (even, 0) if even > many => Self::Utf16Be,
-            _ if std::str::from_utf8(bytes).is_ok() => Self::Utf8,
-            _ if Self::Gb18030.decode(bytes).is_ok() => Self::Gb18030,
-            _ => Self::Utf8,
+        // Some Chinese characters have a zero of their own, such as 㐀.
+        if odd > many && odd / 4 > even {
+            Self::Utf16Le
+        } else if even > many && even / 4 > odd {
+            Self::Utf16Be
+        } else if std::str::from_utf8(bytes).is_err() && Self::Gb18030.decode(bytes).is_ok() {
+            Self::Gb18030
+        } else {
+            Self::Utf8
         }
     }
 
