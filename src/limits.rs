@@ -150,6 +150,8 @@ pub const TEST_MAIL_TIME: Duration = Duration::from_secs(8);
 pub const POOL_CONNECTIONS: u32 = 10;
 /// Connections kept for exports and imports, so that they never starve the pages.
 pub const BULK_CONNECTIONS: u32 = 3;
+/// A connection that was in use this short a time ago is taken without asking whether it still lives.
+pub const TRUSTED_IDLE_TIME: Duration = Duration::from_secs(1);
 /// Waiting for a free connection; then 503.
 pub const ACQUIRE_TIME: Duration = Duration::from_secs(2);
 /// One statement of a page.

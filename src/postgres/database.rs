@@ -114,6 +114,17 @@ pub async fn pool(options: &PgConnectOptions, connections: u32) -> Result<PgPool
         .max_connections(connections)
         .acquire_timeout(limits::ACQUIRE_TIME)
         .idle_timeout(Duration::from_mins(10))
+        // The pool asks a connection whether it lives when it comes back. To ask again a moment later would cost every request
+        // two round trips.
+        .test_before_acquire(false)
+        .before_acquire(|connection, taken| {
+            Box::pin(async move {
+                if taken.idle_for < limits::TRUSTED_IDLE_TIME {
+                    return Ok(true);
+                }
+                Ok(connection.ping().await.is_ok())
+            })
+        })
         .after_connect(|connection, _| {
             Box::pin(async move {
                 // Compiling a query that reads 50 rows of many partitions takes longer than the query.
