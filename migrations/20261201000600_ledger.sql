@@ -302,29 +302,54 @@ select app_scope('spend_total', 'false');
 -- An operator of one project adds to it without being able to read it: spend_day's trigger does, as the owner.
 create policy spend_total_kept on spend_total to current_user using (true) with check (true);
 
+-- The same per month: what the whole ledger adds up to is some hundred cells, where days are some thousand.
+create table spend_month_total (
+    period              date not null,
+    provider_id         bigint not null,
+    currency            text not null,
+    lines               bigint not null,
+    list                numeric not null,
+    contracted          numeric not null,
+    billed              numeric not null,
+    effective           numeric not null,
+    list_unknown        bigint not null,
+    contracted_unknown  bigint not null,
+    billed_unknown      bigint not null,
+    effective_unknown   bigint not null,
+    constraint spend_month_total_key unique (period, provider_id, currency)
+);
+select app_machine('spend_month_total');
+select app_scope('spend_month_total', 'false');
+create policy spend_month_total_kept on spend_month_total to current_user using (true) with check (true);
+
 create function app_keep_spend_total() returns trigger
     language plpgsql security definer set search_path = public, pg_temp as $$
 declare
     gone text := 'select -1 as sign, o.* from old_rows o';
     come text := 'select 1 as sign, n.* from new_rows n';
+    changed text := case tg_op when 'INSERT' then come when 'DELETE' then gone else come || ' union all ' || gone end;
+    kept record;
 begin
-    execute format($sql$
-        insert into spend_total as t
-        select d.period, d.charged_on, d.provider_id, d.currency, sum(d.sign * d.lines), sum(d.sign * d.list),
-               sum(d.sign * d.contracted), sum(d.sign * d.billed), sum(d.sign * d.effective), sum(d.sign * d.list_unknown),
-               sum(d.sign * d.contracted_unknown), sum(d.sign * d.billed_unknown), sum(d.sign * d.effective_unknown)
-        from (%s) d
-        group by d.period, d.charged_on, d.provider_id, d.currency
-        -- In one order, so that two writers never wait for each other.
-        order by d.period, d.charged_on, d.provider_id, d.currency
-        on conflict on constraint spend_total_key do update set
-            lines = t.lines + excluded.lines, list = t.list + excluded.list, contracted = t.contracted + excluded.contracted,
-            billed = t.billed + excluded.billed, effective = t.effective + excluded.effective,
-            list_unknown = t.list_unknown + excluded.list_unknown,
-            contracted_unknown = t.contracted_unknown + excluded.contracted_unknown,
-            billed_unknown = t.billed_unknown + excluded.billed_unknown,
-            effective_unknown = t.effective_unknown + excluded.effective_unknown
-        $sql$, case tg_op when 'INSERT' then come when 'DELETE' then gone else come || ' union all ' || gone end);
+    for kept in values ('spend_total', 'period, charged_on, provider_id, currency'),
+                       ('spend_month_total', 'period, provider_id, currency') loop
+        execute format($sql$
+            insert into %1$I as t
+            select %2$s, sum(d.sign * d.lines), sum(d.sign * d.list), sum(d.sign * d.contracted), sum(d.sign * d.billed),
+                   sum(d.sign * d.effective), sum(d.sign * d.list_unknown), sum(d.sign * d.contracted_unknown),
+                   sum(d.sign * d.billed_unknown), sum(d.sign * d.effective_unknown)
+            from (%3$s) d
+            group by %2$s
+            -- In one order, so that two writers never wait for each other.
+            order by %2$s
+            on conflict on constraint %4$I do update set
+                lines = t.lines + excluded.lines, list = t.list + excluded.list, contracted = t.contracted + excluded.contracted,
+                billed = t.billed + excluded.billed, effective = t.effective + excluded.effective,
+                list_unknown = t.list_unknown + excluded.list_unknown,
+                contracted_unknown = t.contracted_unknown + excluded.contracted_unknown,
+                billed_unknown = t.billed_unknown + excluded.billed_unknown,
+                effective_unknown = t.effective_unknown + excluded.effective_unknown
+            $sql$, kept.column1, kept.column2, changed, kept.column1 || '_key');
+    end loop;
     return null;
 end;
 $$;

@@ -18,7 +18,7 @@ select period, provider_id, project_id, environment_id, category, cost_kind, cur
        sum(contracted_unknown), sum(billed_unknown), sum(effective_unknown)
 from measured group by 1, 2, 3, 4, 5, 6, 7;
 
--- spend_total follows by a trigger.
+-- spend_total and spend_month_total follow by a trigger.
 insert into spend_day (charged_on, period, provider_id, project_id, environment_id, category, cost_kind, currency, lines, list,
                        contracted, billed, effective, list_unknown, contracted_unknown, billed_unknown, effective_unknown)
 select charged_on, period, provider_id, project_id, environment_id, category, cost_kind, currency, sum(lines),

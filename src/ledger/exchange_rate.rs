@@ -321,6 +321,13 @@ impl Factor {
     }
 }
 
+/// The currencies whose rates can convert these into the house currency.
+pub(super) fn codes<'a>(currencies: impl Iterator<Item = &'a Currency>, house: &Currency) -> Vec<String> {
+    let mut codes: BTreeSet<String> = currencies.map(|currency| currency.as_str().to_owned()).collect();
+    codes.extend([house.as_str().to_owned(), EURO.to_owned()]);
+    codes.into_iter().collect()
+}
+
 impl Rates {
     /// Reads the rates that days from `first` to `last` can need, between these currencies and the house currency.
     pub async fn load(
@@ -329,9 +336,7 @@ impl Rates {
         house: &Currency,
         (first, last): (NaiveDate, NaiveDate),
     ) -> Result<Self> {
-        let mut codes: BTreeSet<String> = currencies.map(|currency| currency.as_str().to_owned()).collect();
-        codes.extend([house.as_str().to_owned(), EURO.to_owned()]);
-        let codes: Vec<String> = codes.into_iter().collect();
+        let codes = codes(currencies, house);
         // Of each pair: the last rate before the first day, and all from there on.
         let rows = sqlx::query!(
             r#"select r.base as "base!", r.quote as "quote!", r.rated_on as "rated_on!", r.rate as "rate!: Decimal",

@@ -237,6 +237,30 @@ impl Chosen {
     }
 }
 
+/// What the list can be filtered by, each with its id, by name.
+#[derive(Debug, Clone, Default)]
+pub struct Choices {
+    /// The projects that the reader may see.
+    pub projects: Vec<(i64, String)>,
+    /// Every provider.
+    pub providers: Vec<(i64, String)>,
+}
+
+/// Reads the choices of the filter, all in one round trip.
+pub async fn choices(read: &mut Read) -> Result<Choices> {
+    let rows = sqlx::query!(
+        r#"select true as "is_project!", id as "id!", name as "name!" from project
+           union all select false, id, name from provider order by 3, 2"#
+    )
+    .fetch_all(read.connection())
+    .await?;
+    let (projects, providers): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.is_project);
+    Ok(Choices {
+        projects: projects.into_iter().map(|row| (row.id, row.name)).collect(),
+        providers: providers.into_iter().map(|row| (row.id, row.name)).collect(),
+    })
+}
+
 /// The place of an entry in a list: `2026-03.1234`.
 pub(super) fn key(field: &'static str, text: &str) -> Result<(Period, i64)> {
     let parts = text.split_once('.').and_then(|(period, number)| Some((period.parse().ok()?, id(number)?)));

@@ -1,8 +1,8 @@
 //! Sums beside the lines, kept in the same transaction, so that no page adds up lines it does not show.
 //!
 //! `spend_month` (by environment and month), `spend_day` (the same by day of charge, for dated rates) and `spend_resource` (by
-//! resource and month) are written here; `spend_total` (by day, over everything) follows `spend_day` by a trigger, because
-//! who may add to it may not always read it. A cell counts the unknown, because unknown is not zero; a line that was taken back
+//! resource and month) are written here; `spend_total` (by day, over everything) and `spend_month_total` (by month) follow
+//! `spend_day` by a trigger, because who may add to them may not always read them. A cell counts the unknown, because unknown is not zero; a line that was taken back
 //! does not count. [`verify`] proves that the sums are those of the lines.
 
 use serde::Serialize;
@@ -65,8 +65,11 @@ const KEPT: [Rollup; 3] = [
     },
 ];
 
-/// Follows `spend_day` by a trigger.
-const FOLLOWS: Rollup = Rollup { table: "spend_total", keys: "period, charged_on, provider_id, currency", of: "true" };
+/// Follow `spend_day` by a trigger.
+const FOLLOW: [Rollup; 2] = [
+    Rollup { table: "spend_total", keys: "period, charged_on, provider_id, currency", of: "true" },
+    Rollup { table: "spend_month_total", keys: "period, provider_id, currency", of: "true" },
+];
 
 impl Rollup {
     /// Adds the lines of `source`, which has the columns of [`KEYS_OF_LINE`], the placement, and the measures.
@@ -195,7 +198,7 @@ pub struct Difference {
 /// Takes as long as reading all lines does. Wants a reader of all projects.
 pub async fn verify(read: &mut Read) -> Result<Vec<Difference>> {
     let mut found = Vec::new();
-    for rollup in KEPT.iter().chain([&FOLLOWS]) {
+    for rollup in KEPT.iter().chain(&FOLLOW) {
         let rows = sqlx::query(AssertSqlSafe(rollup.differences())).fetch_all(read.connection()).await?;
         for row in rows {
             found.push(Difference { rollup: rollup.table, kept: row.try_get(0)?, cell: row.try_get(1)? });

@@ -149,7 +149,7 @@ fn push_page(builder: &mut QueryBuilder<Postgres>, chosen: &Chosen, sees_all: bo
         push_some(builder, chosen, "s.environment_id = g.environment_id");
         builder.push(") x union all select x.* from (");
         push_some(builder, chosen, "s.environment_id is null");
-        builder.push(") x) u order by u.period desc, u.id desc limit ").push_bind(page_and_one());
+        builder.push(") x) u order by u.period desc, u.id desc limit ").push(PAGE_AND_ONE);
     } else if chosen.environment.is_none() && (chosen.project.is_some() || !sees_all) {
         builder.push(
             "select x.* from (select distinct m.environment_id from spend_month m
@@ -158,7 +158,7 @@ fn push_page(builder: &mut QueryBuilder<Postgres>, chosen: &Chosen, sees_all: bo
         filter::push(builder, "m", chosen.conditions(), " and ");
         builder.push(") g cross join lateral (");
         push_some(builder, chosen, "s.environment_id = g.environment_id");
-        builder.push(") x order by x.period desc, x.id desc limit ").push_bind(page_and_one());
+        builder.push(") x order by x.period desc, x.id desc limit ").push(PAGE_AND_ONE);
     } else {
         push_some(builder, chosen, "true");
     }
@@ -172,12 +172,12 @@ fn push_some(builder: &mut QueryBuilder<Postgres>, chosen: &Chosen, of: &str) {
         builder.push(" and s.period <= ").push_bind(period).push(" and (s.period, s.id) < (");
         builder.push_bind(period).push(", ").push_bind(id.0).push(")");
     }
-    builder.push(" order by s.period desc, s.id desc limit ").push_bind(page_and_one());
+    builder.push(" order by s.period desc, s.id desc limit ").push(PAGE_AND_ONE);
 }
 
-fn page_and_one() -> i64 {
-    i64::try_from(limits::PAGE_ROWS).unwrap_or(i64::MAX - 1) + 1
-}
+/// Part of the text, not an argument: a plan that does not know how few rows are wanted is a poor one, so that PostgreSQL would
+/// make a new one at every request, and over many months that takes longer than reading the page.
+const PAGE_AND_ONE: usize = limits::PAGE_ROWS + 1;
 
 /// The list as a file: one row per entry, reversals included. The columns are the contract's.
 pub static TABLE: Table<CopyRow> = Table {

@@ -1,15 +1,15 @@
 //! What the entries of a filter add up to: per currency, and in the house currency where there is a rate for the day.
 //!
-//! The sums come from what `rollup` keeps, and from the lines only where a filter asks for what the sums do not know. Each
-//! day's sum is converted at that day's rate; a currency's converted sum is rounded to the house currency's minor units, halves
-//! away from zero; the house total is the sum of the shown ones. What has no rate is listed, never added.
+//! The sums come from what `rollup` keeps, and from the lines only where a filter asks for what the sums do not know. What was
+//! charged on a day is converted at that day's rate, days of the same rate together; a currency's converted sum is rounded to
+//! the house currency's minor units, halves away from zero; the house total is the sum of the shown ones. What has no rate is listed, never added.
 
 use chrono::NaiveDate;
 use serde::Serialize;
 use sqlx::{Postgres, QueryBuilder};
 
 use crate::error::Result;
-use crate::ledger::exchange_rate::Rates;
+use crate::ledger::exchange_rate::{self, Rates};
 use crate::ledger::filter::{self, Chosen};
 use crate::ledger::rollup;
 use crate::money::{self, Currency, Sum};
@@ -60,7 +60,7 @@ pub struct Unconverted {
     /// How many entries.
     pub lines: i64,
     /// How many days of charge have no rate.
-    pub days: usize,
+    pub days: i64,
     /// The first of them.
     pub first: NaiveDate,
     /// The last of them.
@@ -130,12 +130,18 @@ impl Unconverted {
     }
 }
 
-/// What was charged on one day in one currency.
+/// What was charged in one currency on days that have the same rate, or none.
 #[derive(Debug, sqlx::FromRow)]
-pub(super) struct Day {
+pub(super) struct Stretch {
     pub currency: Currency,
-    pub charged_on: NaiveDate,
+    /// How many entries.
     pub lines: i64,
+    /// How many days.
+    pub days: i64,
+    /// The first of them.
+    pub first: NaiveDate,
+    /// The last of them.
+    pub last: NaiveDate,
     pub billed: Sum,
     pub effective: Sum,
 }
@@ -149,40 +155,71 @@ pub async fn of(read: &mut Read, chosen: &Chosen) -> Result<Totals> {
                 sum(t.effective_unknown)::bigint as effective_unknown
          from ",
     );
-    let kept = if chosen.unrated.is_some() { "spend_day" } else { "spend_month" };
-    push_source(&mut builder, chosen, read.sees_all(), kept);
+    // Whether a day has a rate is not known of a month.
+    let by_day = chosen.unrated.is_some();
+    let (whole, kept) = if by_day { ("spend_total", "spend_day") } else { ("spend_month_total", "spend_month") };
+    push_source(&mut builder, chosen, read.sees_all(), whole, kept);
     builder.push(" group by t.currency having sum(t.lines) <> 0 order by t.currency");
     let mut currencies: Vec<CurrencyTotal> = builder.build_query_as().fetch_all(read.connection()).await?;
     let house = read.organisation().currency.clone();
     let foreign = currencies.iter().any(|total| total.currency != house);
-    let days = if foreign { days(read, chosen, &house).await? } else { Vec::new() };
-    let rates = match days.iter().map(|day| day.charged_on).min().zip(days.iter().map(|day| day.charged_on).max()) {
+    let stretches = if foreign { stretches(read, chosen, &currencies, &house).await? } else { Vec::new() };
+    let span = stretches.iter().map(|it| it.first).min().zip(stretches.iter().map(|it| it.last).max());
+    let rates = match span {
         Some(span) => {
             let foreign = currencies.iter().map(|total| &total.currency);
             Rates::load(read.connection(), foreign, &house, span).await?
         }
         None => Rates::default(),
     };
-    let unconverted = convert(&rates, &mut currencies, &house, days);
+    let unconverted = convert(&rates, &mut currencies, &house, stretches);
     Ok(Totals::new(currencies, house, unconverted))
 }
 
-/// The sums of the foreign currencies, day by day.
-async fn days(read: &mut Read, chosen: &Chosen, house: &Currency) -> Result<Vec<Day>> {
+/// The sums of the foreign currencies, from one day on which any of their rates changes to the next.
+async fn stretches(
+    read: &mut Read,
+    chosen: &Chosen,
+    currencies: &[CurrencyTotal],
+    house: &Currency,
+) -> Result<Vec<Stretch>> {
     let mut builder = QueryBuilder::new(
-        "select t.currency, t.charged_on, sum(t.lines)::bigint as lines, sum(t.billed) as billed,
-                sum(t.effective) as effective from ",
+        "with day as materialized (
+              select t.currency, t.charged_on, sum(t.lines)::bigint as lines, sum(t.billed) as billed,
+                     sum(t.effective) as effective
+              from ",
     );
-    push_source(&mut builder, chosen, read.sees_all(), "spend_day");
+    push_source(&mut builder, chosen, read.sees_all(), "spend_total", "spend_day");
     builder.push(" and t.currency <> ").push_bind(house.as_str());
-    builder.push(" group by t.currency, t.charged_on having sum(t.lines) <> 0 order by t.currency, t.charged_on");
+    builder.push(
+        " group by t.currency, t.charged_on having sum(t.lines) <> 0
+         ), step as (
+             select array_agg(distinct rated_on order by rated_on) as days from exchange_rate where base = any(",
+    );
+    let codes = exchange_rate::codes(currencies.iter().map(|total| &total.currency), house);
+    builder.push_bind(codes.clone()).push(") and quote = any(").push_bind(codes);
+    builder.push(
+        ") and rated_on between (select min(charged_on) from day) and (select max(charged_on) from day)
+         )
+         select day.currency, count(*) as days, min(charged_on) as first, max(charged_on) as last, sum(billed) as billed,
+                sum(effective) as effective
+         from day cross join step
+         group by day.currency, width_bucket(charged_on, coalesce(step.days, '{}')) order by day.currency, first",
+    );
     Ok(builder.build_query_as().fetch_all(read.connection()).await?)
 }
 
-/// The smallest of the kept sums that knows all that is asked for, else the lines; ends in a condition.
-fn push_source(builder: &mut QueryBuilder<Postgres>, chosen: &Chosen, sees_all: bool, kept: &'static str) {
+/// The smallest of the kept sums that knows all that is asked for, over everything or by environment, else the lines; ends in a
+/// condition.
+fn push_source(
+    builder: &mut QueryBuilder<Postgres>,
+    chosen: &Chosen,
+    sees_all: bool,
+    whole: &'static str,
+    kept: &'static str,
+) {
     if chosen.fits_total() && sees_all {
-        builder.push("spend_total t where true");
+        builder.push(whole).push(" t where true");
         filter::push(builder, "t", chosen.day_conditions(), " and ");
     } else if chosen.fits_rollups() {
         builder.push(kept).push(" t where true");
@@ -216,38 +253,31 @@ fn push_lines(builder: &mut QueryBuilder<Postgres>, chosen: &Chosen, of: &str, i
     filter::push(builder, "s", chosen.line_conditions(), " and ");
 }
 
-/// Puts the converted sums beside their currencies, and gives what has no rate. The days come currency by currency.
+/// Puts the converted sums beside their currencies, and gives what has no rate. The stretches come currency by currency, each in
+/// the order of its days.
 pub(super) fn convert(
     rates: &Rates,
     currencies: &mut [CurrencyTotal],
     house: &Currency,
-    days: Vec<Day>,
+    stretches: Vec<Stretch>,
 ) -> Vec<Unconverted> {
     let mut unconverted: Vec<Unconverted> = Vec::new();
-    for day in days {
-        let Some(total) = currencies.iter_mut().find(|total| total.currency == day.currency) else { continue };
-        if let Some(factor) = rates.find(&day.currency, house, day.charged_on) {
+    for Stretch { currency, lines, days, first, last, billed, effective } in stretches {
+        let Some(total) = currencies.iter_mut().find(|total| total.currency == currency) else { continue };
+        if let Some(factor) = rates.find(&currency, house, first) {
             let converted = total.converted.get_or_insert_default();
-            converted.billed += factor.convert(&day.billed);
-            converted.effective += factor.convert(&day.effective);
+            converted.billed += factor.convert(&billed);
+            converted.effective += factor.convert(&effective);
         } else {
-            match unconverted.last_mut().filter(|it| it.currency == day.currency) {
+            match unconverted.last_mut().filter(|it| it.currency == currency) {
                 Some(it) => {
-                    it.lines += day.lines;
-                    it.days += 1;
-                    it.last = day.charged_on;
-                    it.billed += &day.billed;
-                    it.effective += &day.effective;
+                    it.lines += lines;
+                    it.days += days;
+                    it.last = last;
+                    it.billed += &billed;
+                    it.effective += &effective;
                 }
-                None => unconverted.push(Unconverted {
-                    currency: day.currency,
-                    lines: day.lines,
-                    days: 1,
-                    first: day.charged_on,
-                    last: day.charged_on,
-                    billed: day.billed,
-                    effective: day.effective,
-                }),
+                None => unconverted.push(Unconverted { currency, lines, days, first, last, billed, effective }),
             }
         }
     }

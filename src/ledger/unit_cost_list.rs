@@ -16,7 +16,7 @@ use crate::ids::{EnvironmentId, ProjectId};
 use crate::ledger::exchange_rate::Rates;
 use crate::ledger::filter::{self, Chosen, SpendFilter, parsed};
 use crate::ledger::output::UnitTotal;
-use crate::ledger::total::{self, CurrencyTotal, Day, Totals};
+use crate::ledger::total::{self, CurrencyTotal, Stretch, Totals};
 use crate::ledger::unit_cost::{self, Missing, UnitCost};
 use crate::limits;
 use crate::money::{Currency, Sum};
@@ -204,7 +204,7 @@ async fn keys(read: &mut Read, asked: &Asked, limit: usize) -> Result<Vec<(Perio
 #[derive(Debug, Default)]
 struct Month {
     currencies: Vec<CurrencyTotal>,
-    days: Vec<Day>,
+    days: Vec<Stretch>,
     outputs: Vec<UnitTotal>,
     unconverted: Vec<total::Unconverted>,
 }
@@ -254,12 +254,13 @@ async fn months(read: &mut Read, by: Group, chosen: &Chosen, ids: &[i64]) -> Res
         months.entry(row.place()).or_default().outputs.push(row.it);
     }
     if foreign {
-        let what = ", t.currency, t.charged_on, sum(t.lines)::bigint as lines, sum(t.billed) as billed,
+        let what = ", t.currency, t.charged_on as first, t.charged_on as last, 1::bigint as days,
+             sum(t.lines)::bigint as lines, sum(t.billed) as billed,
             sum(t.effective) as effective from spend_day t";
         let mut builder = begin(by, "e.scenario", what, chosen, ids);
         builder.push(" and t.currency <> ").push_bind(house.as_str());
         builder.push(" group by 1, 2, 3, 4 having sum(t.lines) <> 0 order by 3, 4");
-        let found: Vec<Of<Day>> = builder.build_query_as().fetch_all(read.connection()).await?;
+        let found: Vec<Of<Stretch>> = builder.build_query_as().fetch_all(read.connection()).await?;
         for row in found {
             months.entry(row.place()).or_default().days.push(row.it);
         }
@@ -288,7 +289,7 @@ fn begin(
 /// Puts the sums in the house currency beside their currencies.
 async fn convert(read: &mut Read, months: &mut Months, house: &Currency) -> Result<()> {
     let days = || months.values().flat_map(|month| &month.days);
-    let rates = match days().map(|day| day.charged_on).min().zip(days().map(|day| day.charged_on).max()) {
+    let rates = match days().map(|day| day.first).min().zip(days().map(|day| day.last).max()) {
         Some(span) => Rates::load(read.connection(), days().map(|day| &day.currency), house, span).await?,
         None => Rates::default(),
     };

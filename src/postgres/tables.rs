@@ -48,6 +48,7 @@ pub const TABLES: &[(&str, Class, bool)] = &[
     ("spend", Class::Ledger, true),
     ("spend_day", Class::Machine, true),
     ("spend_month", Class::Machine, true),
+    ("spend_month_total", Class::Machine, true),
     ("spend_resource", Class::Machine, true),
     ("spend_reversal", Class::Ledger, true),
     ("spend_total", Class::Machine, true),

@@ -6,15 +6,13 @@ use axum::response::Response;
 use chrono::NaiveDate;
 use rust_decimal::Decimal;
 
-use crate::access::project::{self, Project};
 use crate::actor::Permission;
 use crate::app::App;
 use crate::audit::Entry;
-use crate::catalog::provider::{self, Provider};
 use crate::error::{Error, Result};
 use crate::ids::SpendId;
 use crate::ledger::charge::{Category, Class, CostKind};
-use crate::ledger::filter::{Chosen, SpendFilter};
+use crate::ledger::filter::{self, Choices, Chosen, SpendFilter};
 use crate::ledger::spend::{self, Spend};
 use crate::ledger::spend_list::{self, SpendRow};
 use crate::ledger::total::{self, Totals, Unconverted};
@@ -46,8 +44,7 @@ pub(super) fn routes() -> Routes {
 struct SpendList {
     shell: Shell,
     filter: SpendFilter,
-    projects: Vec<Project>,
-    providers: Vec<Provider>,
+    choices: Choices,
     rows: Vec<SpendRow>,
     totals: Totals,
     next: Option<String>,
@@ -60,12 +57,12 @@ impl SpendList {
         chosen.is_some_and(|chosen| chosen.trim() == name || chosen.trim() == id.to_string())
     }
 
-    fn is_project(&self, project: &Project) -> bool {
-        Self::names(self.filter.project.as_ref(), project.id.0, project.name.as_str())
+    fn is_project(&self, (id, name): &(i64, String)) -> bool {
+        Self::names(self.filter.project.as_ref(), *id, name)
     }
 
-    fn is_provider(&self, provider: &Provider) -> bool {
-        Self::names(self.filter.provider.as_ref(), provider.id.0, provider.name.as_str())
+    fn is_provider(&self, (id, name): &(i64, String)) -> bool {
+        Self::names(self.filter.provider.as_ref(), *id, name)
     }
 
     fn categories(&self) -> Vec<(&'static str, String, bool)> {
@@ -165,11 +162,11 @@ async fn list(State(app): State<App>, shell: Shell, Query(filter): Query<SpendFi
     let chosen = Chosen::of(&mut read, &filter).await?;
     let found = spend_list::list(&mut read, &chosen).await?;
     let totals = total::of(&mut read, &chosen).await?;
-    let (projects, providers) = (project::list(&mut read).await?, provider::list(&mut read).await?);
+    let choices = filter::choices(&mut read).await?;
     let kept = Kept::of(&mut read, &shell, List::Ledger).await?;
     read.end().await?;
     let next = found.next.map(|place| shell.onward("before", place));
-    page(&SpendList { shell, filter, projects, providers, rows: found.rows, totals, next, kept })
+    page(&SpendList { shell, filter, choices, rows: found.rows, totals, next, kept })
 }
 
 async fn file(

@@ -204,6 +204,7 @@ async fn an_import_that_fails_halfway_leaves_nothing() {
         "spend_month",
         "spend_day",
         "spend_total",
+        "spend_month_total",
         "spend_resource",
         "resource",
         "bill_import",

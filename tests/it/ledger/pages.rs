@@ -22,6 +22,21 @@ pub(super) fn csv_rows(answer: &Answer) -> Vec<Vec<String>> {
     csv.records().map(|record| record.unwrap().iter().map(str::to_owned).collect()).collect()
 }
 
+// case S07
+#[tokio::test]
+async fn the_ledger_takes_the_same_few_queries_for_one_entry_and_for_many() {
+    let (app, browser, _) = story().await;
+    import(&app, bill(&[bill_line("i-1", "2026-03-05T00:00:00Z", "1")])).await;
+    let (page, one) = app.queries_of(browser.get("/ledger")).await;
+    assert_eq!(page.rows("table.spend").len(), 1);
+    let lines: Vec<_> = (1..60).map(|n| bill_line("i-1", &format!("2026-03-06T00:{n:02}:00Z"), "1")).collect();
+    import(&app, bill(&lines)).await;
+    let (page, many) = app.queries_of(browser.get("/ledger")).await;
+    assert_eq!(page.rows("table.spend").len(), 50);
+    assert_eq!(one.len(), many.len(), "{one:?} {many:?}");
+    assert!((5..=9).contains(&many.len()), "{many:?}");
+}
+
 #[tokio::test]
 async fn a_bill_is_looked_at_imported_and_placed() {
     let (app, browser, environment) = story().await;
