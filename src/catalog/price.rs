@@ -183,8 +183,8 @@ pub async fn of_tier(connection: &mut PgConnection, id: TierId) -> Result<Vec<Pr
 }
 
 /// The prices of several tiers that count, in one query.
-pub async fn of_tiers(connection: &mut PgConnection, ids: &[TierId]) -> Result<Vec<Price>> {
-    let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+pub async fn of_tiers(connection: &mut PgConnection, ids: impl IntoIterator<Item = TierId>) -> Result<Vec<Price>> {
+    let ids: Vec<i64> = ids.into_iter().map(|id| id.0).collect();
     Ok(select_price!("where p.tier_id = any ($1) and p.voided_at is null order by p.valid_from desc, p.id desc", &ids)
         .fetch_all(connection)
         .await?)

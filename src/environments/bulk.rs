@@ -143,7 +143,7 @@ pub struct Line {
 pub async fn matching(read: &mut Read, filter: &EnvironmentFilter) -> Result<Picks> {
     let all = EnvironmentFilter { after: None, ..filter.clone() };
     let most = i64::try_from(limits::BULK_ENVIRONMENTS).unwrap_or(i64::MAX);
-    let rows = crate::environments::roll::list(read, &all, most + 1).await?;
+    let rows = crate::environments::roll::list(read, &all, most + 1).await?.rows;
     if rows.len() > limits::BULK_ENVIRONMENTS {
         return Err(Error::invalid("", too_many()));
     }

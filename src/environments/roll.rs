@@ -3,6 +3,8 @@
 //! Two dates, which are mostly the same: the last day of the **present** term, and the last day of the **chain**, up to which
 //! the environment is rented. Days left count to the latter, as reminders do; they are computed from the reader's today.
 
+use std::collections::BTreeSet;
+
 use chrono::NaiveDate;
 use futures_util::{Stream, stream};
 use rust_decimal::Decimal;
@@ -17,7 +19,7 @@ use crate::environments::environment::{Priority, Status};
 use crate::environments::scenario::Scenario;
 use crate::environments::term::cycle_days;
 use crate::error::{Error, Result};
-use crate::ids::{EnvironmentId, PersonId, ProjectId, TierId};
+use crate::ids::{EnvironmentId, ProjectId, TierId};
 use crate::labels::Labels;
 use crate::limits;
 use crate::locale::Message;
@@ -185,57 +187,77 @@ impl EnvironmentRow {
     }
 }
 
-/// The environments that match: in use first, what ends soonest first, without an end last. At most `limit`.
-pub async fn list(read: &mut Read, filter: &EnvironmentFilter, limit: i64) -> Result<Vec<EnvironmentRow>> {
-    let (today, house) = (read.today(), read.organisation().currency.clone());
+/// The environments that match: in use first, what ends soonest first, without an end last. At most `limit`, and how many match
+/// in all.
+pub async fn list(read: &mut Read, filter: &EnvironmentFilter, limit: i64) -> Result<RollPage> {
     let words = filter.words()?;
-    // First which environments stand on the page, out of as little as tells their order; then what is known of these few.
-    let rows = filtered!(
-        r#"with page as materialized (
-               select e.id, e.status <> 'active' as ended, coalesce(l.ends_on, '9999-12-31') as last_on
+    // First which environments stand on the page, out of as little as tells their order; then what is known of these few. The
+    // terms of an environment do not overlap, so its last day is the greatest of theirs.
+    let page = filtered!(
+        r#"with matching as materialized (
+               select e.id, e.status <> 'active' as ended, l.last_on
                from environment e
-               join (select distinct on (environment_id) environment_id, ends_on from term
-                     order by environment_id, starts_on desc) l on l.environment_id = e.id
+               join (select environment_id, max(coalesce(ends_on, '9999-12-31')) as last_on from term
+                     group by environment_id) l on l.environment_id = e.id
                "#,
-        r#" and ($9::bigint is null or (e.status <> 'active', coalesce(l.ends_on, '9999-12-31'), e.id) > (
-                   (select status <> 'active' from environment where id = $9),
-                   coalesce((select ends_on from term where environment_id = $9 order by starts_on desc limit 1), '9999-12-31'),
-                   $9))
-               order by 2, 3, 1 limit $10)
-           select e.id as "id: EnvironmentId", e.project_id as "project_id: ProjectId", j.name as project, e.name,
+        r#")
+           select id as "id!", last_on as "last_on!", (select count(*) from matching) as "all!",
+                  (select count(*) from matching where not ended) as "active!"
+           from matching
+           where $8::bigint is null or (ended, last_on, id) > (
+               (select status <> 'active' from environment where id = $8),
+               (select max(coalesce(ends_on, '9999-12-31')) from term where environment_id = $8), $8)
+           order by ended, last_on, id limit $9"#,
+        (filter, &words),
+        filter.after,
+        limit
+    )
+    .fetch_all(read.connection())
+    .await?;
+    let count = page.first().map_or(Count::default(), |row| Count { all: row.all, active: row.active });
+    let ids: Vec<i64> = page.iter().map(|row| row.id).collect();
+    let last_days: Vec<NaiveDate> = page.iter().map(|row| row.last_on).collect();
+    Ok(RollPage { rows: known(read, &ids, &last_days).await?, count })
+}
+
+/// What is known of these environments, in their order; `last_days` are their last days, with 9999-12-31 for none.
+async fn known(read: &mut Read, ids: &[i64], last_days: &[NaiveDate]) -> Result<Vec<EnvironmentRow>> {
+    let (today, house) = (read.today(), read.organisation().currency.clone());
+    let rows = sqlx::query!(
+        r#"select e.id as "id: EnvironmentId", e.project_id as "project_id: ProjectId", j.name as project, e.name,
                   p.name as provider, e.tier_id as "tier_id: TierId", g.name as tier,
                   g.billing_mode as "billing_mode: BillingMode", e.scenario as "scenario: Scenario",
                   e.status as "status: Status", e.ended_on, e.quantity as "quantity: Decimal",
-                  (select name from person where id = e.owner_id) as owner,
-                  (select name from person where id = e.checker_id) as checker,
+                  o.name as "owner?", c.name as "checker?",
                   e.priority as "priority: Priority", e.labels as "labels: Labels", e.anchor_day,
                   t.starts_on as "starts_on!", t.ends_on, t.cycle_months as "cycle!: Cycle", t.renewal as "renewal!: Renewal",
                   t.price as "price: Decimal", t.currency as "currency: Currency",
                   nullif(page.last_on, '9999-12-31') as last_on,
                   (select min(due_on) from deadline d
                    where d.environment_id = e.id and d.kind = 'cancel_by' and d.closed is null) as cancel_by_on
-           from page
+           from unnest($1::bigint[], $2::date[]) with ordinality page (id, last_on, place)
            join environment e on e.id = page.id
            join project j on j.id = e.project_id
            join provider p on p.id = e.provider_id
            join tier g on g.id = e.tier_id
+           left join person o on o.id = e.owner_id
+           left join person c on c.id = e.checker_id
            join lateral (
-               select * from term where environment_id = e.id
-               order by case when starts_on <= $8 and coalesce(ends_on, 'infinity') >= $8 then 0
-                             when starts_on <= $8 then 1 else 2 end, abs(starts_on - $8)
+               (select * from term where environment_id = e.id and starts_on <= $3 order by starts_on desc limit 1)
+               union all
+               (select * from term where environment_id = e.id and starts_on > $3 order by starts_on limit 1)
                limit 1) t on true
-           order by page.ended, page.last_on, e.id"#,
-        (filter, &words),
-        today,
-        filter.after,
-        limit
+           order by page.place"#,
+        ids,
+        last_days,
+        today
     )
     .fetch_all(read.connection())
     .await?;
-    let mut tiers: Vec<TierId> = rows.iter().map(|row| row.tier_id).collect();
-    tiers.sort_unstable();
-    tiers.dedup();
-    let prices = price::of_tiers(read.connection(), &tiers).await?;
+    // The price list counts only where a term says no price of its own.
+    let unpriced = rows.iter().filter(|row| row.price.is_none() || row.currency.is_none());
+    let tiers: BTreeSet<TierId> = unpriced.map(|row| row.tier_id).collect();
+    let prices = if tiers.is_empty() { Vec::new() } else { price::of_tiers(read.connection(), tiers).await? };
     let rows = rows.into_iter().map(|row| {
         let of_tier: Vec<_> = prices.iter().filter(|price| price.tier_id == row.tier_id).cloned().collect();
         let rent = Rent {
@@ -283,8 +305,17 @@ pub async fn list(read: &mut Read, filter: &EnvironmentFilter, limit: i64) -> Re
     Ok(rows.collect())
 }
 
+/// A page of the list.
+#[derive(Debug, Clone)]
+pub struct RollPage {
+    /// The environments that stand on it.
+    pub rows: Vec<EnvironmentRow>,
+    /// How many there are on all pages; none behind the last page.
+    pub count: Count,
+}
+
 /// How many environments match, and of these how many are in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Count {
     /// All that match.
     pub all: i64,
@@ -292,30 +323,37 @@ pub struct Count {
     pub active: i64,
 }
 
-/// Counts the environments that match.
-pub async fn count(read: &mut Read, filter: &EnvironmentFilter) -> Result<Count> {
-    let words = filter.words()?;
-    let row = filtered!(
-        r#"select count(*) as "all!", count(*) filter (where e.status = 'active') as "active!"
-           from environment e
-           "#,
-        " and true",
-        (filter, &words)
-    )
-    .fetch_one(read.connection())
-    .await?;
-    Ok(Count { all: row.all, active: row.active })
+/// What the list can be filtered by, each with its id, by name.
+#[derive(Debug, Clone, Default)]
+pub struct Choices {
+    /// The projects that the reader may see.
+    pub projects: Vec<(i64, String)>,
+    /// Every provider.
+    pub providers: Vec<(i64, String)>,
+    /// Everybody who owns an environment that the reader may see.
+    pub owners: Vec<(i64, String)>,
 }
 
-/// Everybody who owns an environment that the reader may see, by name: for the filter.
-pub async fn owners(read: &mut Read) -> Result<Vec<(PersonId, String)>> {
-    let owners = sqlx::query!(
-        r#"select id as "id: PersonId", name from person p
-           where exists (select 1 from environment e where e.owner_id = p.id) order by name, id"#
+/// Reads the choices of the filter, all in one round trip.
+pub async fn choices(read: &mut Read) -> Result<Choices> {
+    let rows = sqlx::query!(
+        r#"select 'project' as "kind!", id as "id!", name as "name!" from project
+           union all select 'provider', id, name from provider
+           union all select 'owner', id, name from person where id in (select owner_id from environment)
+           order by 3, 2"#
     )
     .fetch_all(read.connection())
     .await?;
-    Ok(owners.into_iter().map(|owner| (owner.id, owner.name)).collect())
+    let mut choices = Choices::default();
+    for row in rows {
+        let list = match row.kind.as_str() {
+            "project" => &mut choices.projects,
+            "provider" => &mut choices.providers,
+            _ => &mut choices.owners,
+        };
+        list.push((row.id, row.name));
+    }
+    Ok(choices)
 }
 
 /// How many environments are read at once for a file.
@@ -326,7 +364,7 @@ pub fn batches(read: Read, filter: EnvironmentFilter) -> impl Stream<Item = Resu
     let start = Some((read, EnvironmentFilter { after: None, ..filter }));
     stream::try_unfold(start, async |state| {
         let Some((mut read, mut filter)) = state else { return Ok(None) };
-        let rows = list(&mut read, &filter, CHUNK).await?;
+        let rows = list(&mut read, &filter, CHUNK).await?.rows;
         let Some(last) = rows.last() else { return Ok(None) };
         filter.after = Some(last.id.0);
         let more = i64::try_from(rows.len()).is_ok_and(|count| count == CHUNK);

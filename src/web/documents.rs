@@ -17,7 +17,7 @@ use crate::catalog::{contract, provider};
 use crate::document::{self, Document, Holder, NewDocument, Place, file_type};
 use crate::environments::environment;
 use crate::error::{Error, FieldErrors, Result};
-use crate::ids::{ContractId, DocumentId, EnvironmentId, OutputId, ProviderId};
+use crate::ids::{ContractId, DocumentId, EnvironmentId, OutputId, ProjectId, ProviderId};
 use crate::ledger::output;
 use crate::limits;
 use crate::locale::Message;
@@ -69,9 +69,9 @@ pub struct Section {
 }
 
 impl Section {
-    /// Reads what is attached to a thing that the reader may see.
-    pub async fn of(read: &mut Read, shell: &Shell, holder: Holder) -> Result<Self> {
-        let place = place(read.connection(), holder).await?;
+    /// Reads what is attached to a thing that the reader may see, of this project or of the catalogue.
+    pub async fn of(read: &mut Read, shell: &Shell, holder: Holder, project: Option<ProjectId>) -> Result<Self> {
+        let place = Place { holder, name: String::new(), project };
         let documents = document::of(read.connection(), holder).await?;
         Ok(Self::new(shell, &place, documents, FormState::new(Fields::new())))
     }

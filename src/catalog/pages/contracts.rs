@@ -92,7 +92,7 @@ struct ContractPage {
 async fn show(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Result<Response> {
     let mut read = app.read(&shell.actor).await?;
     let contract = contract::get(read.connection(), ContractId(id)).await?;
-    let documents = Section::of(&mut read, &shell, Holder::Contract(contract.id)).await?;
+    let documents = Section::of(&mut read, &shell, Holder::Contract(contract.id), None).await?;
     let mut records = vec![("contract", id)];
     records.extend(documents.records());
     let entries = audit::of_records(&mut read, &records, HISTORY).await?;

@@ -120,7 +120,7 @@ async fn provider_page(app: &App, shell: Shell, id: ProviderId, form: FormState)
     let all = IncidentFilter { provider: Some(id.0), voided: Some("yes".to_owned()) };
     let incidents = incident::matching(&mut read, &all).await?;
     let tiers = tier::matching(&mut read, &ours).await?;
-    let documents = Section::of(&mut read, &shell, Holder::Provider(provider.id)).await?;
+    let documents = Section::of(&mut read, &shell, Holder::Provider(provider.id), None).await?;
     let mut records = vec![("provider", id.0)];
     records.extend(people.iter().map(|contact| ("provider_contact", contact.id.0)));
     records.extend(contracts.iter().map(|contract| ("contract", contract.id.0)));

@@ -5,15 +5,12 @@ use axum::extract::State;
 use axum::response::Response;
 
 use super::fields::choices;
-use crate::access::project::{self, Project};
 use crate::app::App;
-use crate::catalog::provider::{self, Provider};
 use crate::environments::environment::Status;
-use crate::environments::roll::{self, Count, EnvironmentFilter, EnvironmentRow};
+use crate::environments::roll::{self, Choices, Count, EnvironmentFilter, EnvironmentRow, RollPage};
 use crate::environments::scenario::Scenario;
 use crate::environments::term_row;
 use crate::error::Result;
-use crate::ids::PersonId;
 use crate::limits;
 use crate::locale::Message;
 use crate::money;
@@ -42,9 +39,7 @@ pub(super) fn routes() -> Routes {
 struct EnvironmentList {
     shell: Shell,
     filter: EnvironmentFilter,
-    projects: Vec<Project>,
-    providers: Vec<Provider>,
-    owners: Vec<(PersonId, String)>,
+    choices: Choices,
     rows: Vec<EnvironmentRow>,
     count: Count,
     next: Option<String>,
@@ -54,17 +49,15 @@ struct EnvironmentList {
 async fn list(State(app): State<App>, shell: Shell, Query(filter): Query<EnvironmentFilter>) -> Result<Response> {
     let mut read = app.read(&shell.actor).await?;
     let rows = limits::PAGE_ROWS;
-    let mut found = roll::list(&mut read, &filter, i64::try_from(rows).unwrap_or(i64::MAX) + 1).await?;
-    let count = roll::count(&mut read, &filter).await?;
-    let projects = project::list(&mut read).await?;
-    let providers = provider::list(&mut read).await?;
-    let owners = roll::owners(&mut read).await?;
+    let RollPage { rows: mut found, count } =
+        roll::list(&mut read, &filter, i64::try_from(rows).unwrap_or(i64::MAX) + 1).await?;
+    let choices = roll::choices(&mut read).await?;
     let kept = Kept::of(&mut read, &shell, List::Environments).await?;
     read.end().await?;
     let more = found.len() > rows;
     found.truncate(rows);
     let next = found.last().filter(|_| more).map(|last| shell.onward("after", last.id));
-    page(&EnvironmentList { shell, filter, projects, providers, owners, rows: found, count, next, kept })
+    page(&EnvironmentList { shell, filter, choices, rows: found, count, next, kept })
 }
 
 async fn file(
@@ -94,17 +87,19 @@ impl EnvironmentList {
         choices(&self.shell, Status::ALL, Status::as_str, Status::words)
     }
 
-    fn is_project(&self, project: &Project) -> bool {
-        self.filter.project == Some(project.id.0)
-    }
-
-    fn is_provider(&self, provider: &Provider) -> bool {
-        self.filter.provider == Some(provider.id.0)
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "templates hand out references")]
+    fn is_project(&self, id: &i64) -> bool {
+        self.filter.project == Some(*id)
     }
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "templates hand out references")]
-    fn is_owner(&self, id: &PersonId) -> bool {
-        self.filter.owner == Some(id.0)
+    fn is_provider(&self, id: &i64) -> bool {
+        self.filter.provider == Some(*id)
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "templates hand out references")]
+    fn is_owner(&self, id: &i64) -> bool {
+        self.filter.owner == Some(*id)
     }
 
     fn is_scenario(&self, code: &str) -> bool {

@@ -54,7 +54,8 @@ pub(super) async fn show(State(app): State<App>, shell: Shell, Path(id): Path<i6
     let terms = term::of_environment(read.connection(), id).await?;
     let deadlines = deadline::of_environment(read.connection(), id).await?;
     let watchers = watcher::of_environment(read.connection(), id).await?;
-    let documents = Section::of(&mut read, &shell, Holder::Environment(id)).await?;
+    let project = Some(environment.project_id);
+    let documents = Section::of(&mut read, &shell, Holder::Environment(id), project).await?;
     let template = EnvironmentPage {
         today: read.today(),
         changes: scale::of_environment(read.connection(), id).await?,
@@ -94,13 +95,19 @@ async fn history(
 async fn expected(read: &mut Read, environment: &Environment, terms: &[Term]) -> Result<Option<Cost>> {
     let (today, house) = (read.today(), read.organisation().currency.clone());
     let Some(term) = term::present(terms, today) else { return Ok(None) };
-    let prices = price::of_tier(read.connection(), environment.tier_id).await?;
+    // The price list counts only where the term says no price of its own.
+    let (prices, billing_mode) = if term.price.is_some() && term.currency.is_some() {
+        (Vec::new(), None)
+    } else {
+        let mode = tier::get(read.connection(), environment.tier_id).await?.billing_mode;
+        (price::of_tier(read.connection(), environment.tier_id).await?, mode)
+    };
     let rent = Rent {
         cycle: term.cycle,
         quantity: environment.quantity,
         price: term.price,
         currency: term.currency.as_ref(),
-        billing_mode: tier::get(read.connection(), environment.tier_id).await?.billing_mode,
+        billing_mode,
         house: &house,
     };
     let cycles = cycle_days(term.starts_on, term.ends_on, term.cycle, environment.anchor(), today);

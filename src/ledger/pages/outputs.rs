@@ -178,7 +178,7 @@ async fn show(State(app): State<App>, shell: Shell, Path(id): Path<i64>) -> Resu
         None => None,
     };
     let earlier = [entry.reverses_id, entry.corrects_id].map(|it| it.map(|id| id.0));
-    let documents = Section::of(&mut read, &shell, Holder::Output(entry.id)).await?;
+    let documents = Section::of(&mut read, &shell, Holder::Output(entry.id), Some(entry.project_id)).await?;
     let mut records = vec![("output_entry", id)];
     records.extend(earlier.into_iter().flatten().map(|id| ("output_entry", id)));
     records.extend(documents.records());

@@ -113,7 +113,7 @@ async fn states_and_deadlines_follow_from_the_file() {
     let app = TestApp::new().await;
     run(&app, FILE).await;
     let mut read = app.read().await;
-    let rows = roll::list(&mut read, &EnvironmentFilter::default(), 10).await.unwrap();
+    let rows = roll::list(&mut read, &EnvironmentFilter::default(), 10).await.unwrap().rows;
     let [long, open, ended] = &rows[..] else { panic!("{rows:?}") };
     assert_eq!((long.name.as_str(), long.last_on), ("预训练", Some(day("2027-03-16"))));
     assert_eq!((open.name.as_str(), open.days_left, open.quantity.to_string().as_str()), ("推理", None, "2.5"));
@@ -201,7 +201,7 @@ async fn a_row_that_differs_from_the_ledger_is_an_error_and_new_terms_join_their
     let earlier = "project,name,provider,tier,starts_on,ends_on,cycle\n竹简大模型,预训练,苇塘云,H800×8,2024-03-17,2025-03-16,yearly\n";
     assert_eq!(counts(&run(&app, earlier).await), [1, 1, 0, 0]);
     let mut read = app.read().await;
-    let rows = roll::list(&mut read, &EnvironmentFilter::default(), 10).await.unwrap();
+    let rows = roll::list(&mut read, &EnvironmentFilter::default(), 10).await.unwrap().rows;
     let terms = term::of_environment(read.connection(), rows[0].id).await.unwrap();
     let numbers: Vec<_> = terms.iter().map(|term| (term.number, term.starts_on.to_string())).collect();
     assert_eq!(numbers, [(1, "2024-03-17".to_owned()), (2, "2025-03-17".to_owned()), (3, "2026-03-17".to_owned())]);

@@ -13,7 +13,7 @@ use crate::harness::TestApp;
 
 async fn names(app: &TestApp, filter: &EnvironmentFilter) -> Vec<String> {
     let mut read = app.read().await;
-    roll::list(&mut read, filter, 100).await.expect("a list").into_iter().map(|row| row.name).collect()
+    roll::list(&mut read, filter, 100).await.expect("a list").rows.into_iter().map(|row| row.name).collect()
 }
 
 async fn found(app: &TestApp, q: &str) -> Vec<String> {
@@ -67,7 +67,7 @@ async fn pages_by_key_show_every_environment_once_soonest_end_first_and_open_end
     let (mut seen, mut filter) = (Vec::new(), EnvironmentFilter::default());
     loop {
         let mut read = app.read().await;
-        let rows = roll::list(&mut read, &filter, 20).await.unwrap();
+        let rows = roll::list(&mut read, &filter, 20).await.unwrap().rows;
         let Some(last) = rows.last() else { break };
         filter.after = Some(last.id.0);
         seen.extend(rows.into_iter().map(|row| row.name));
@@ -85,7 +85,7 @@ async fn days_left_follow_midnight_in_the_organisations_zone() {
     app.open_environment("无到期日", "2026-01-01", None).await;
     let days = async || {
         let mut read = app.read().await;
-        let rows = roll::list(&mut read, &EnvironmentFilter::default(), 100).await.unwrap();
+        let rows = roll::list(&mut read, &EnvironmentFilter::default(), 100).await.unwrap().rows;
         rows.into_iter().map(|row| row.days_left).collect::<Vec<_>>()
     };
     assert_eq!(days().await, [Some(0), None], "23:30 on the last day");
@@ -113,7 +113,7 @@ async fn filters_narrow_by_status_provider_scenario_and_owner() {
     let mine = EnvironmentFilter { owner: first.owner_id.map(|id| id.0), ..EnvironmentFilter::default() };
     assert_eq!(names(&app, &mine).await.len(), 2);
     let mut read = app.read().await;
-    let count = roll::count(&mut read, &EnvironmentFilter::default()).await.unwrap();
+    let count = roll::list(&mut read, &EnvironmentFilter::default(), 1).await.unwrap().count;
     assert_eq!((count.all, count.active), (2, 1));
 }
 
@@ -128,8 +128,9 @@ async fn a_reader_of_another_project_sees_nothing() {
     };
     let stranger = Actor { role: Role::Member, scope, ..app.operator() };
     let mut read = app.app.read(&stranger).await.unwrap();
-    assert_eq!(roll::list(&mut read, &EnvironmentFilter::default(), 100).await.unwrap(), []);
-    assert_eq!(roll::owners(&mut read).await.unwrap(), []);
+    assert_eq!(roll::list(&mut read, &EnvironmentFilter::default(), 100).await.unwrap().rows, []);
+    let choices = roll::choices(&mut read).await.unwrap();
+    assert_eq!((choices.projects, choices.owners), (Vec::new(), Vec::new()));
     assert_eq!(rentroll::environments::choice::choices(&mut read).await.unwrap(), []);
     let error = environment::get(read.connection(), environment.id).await.unwrap_err();
     assert!(matches!(error, rentroll::error::Error::NotFound));
@@ -159,7 +160,7 @@ async fn the_expected_cost_follows_the_price_of_the_cycles_first_day() {
     tx.commit().await.unwrap();
     let costs = async || {
         let mut read = app.read().await;
-        let rows = roll::list(&mut read, &EnvironmentFilter::default(), 100).await.unwrap();
+        let rows = roll::list(&mut read, &EnvironmentFilter::default(), 100).await.unwrap().rows;
         rows.into_iter().map(|row| row.expected.map(|cost| cost.amount.plain())).collect::<Vec<_>>()
     };
     assert_eq!(costs().await, [Some("20".to_owned()), Some("0".to_owned())]);
