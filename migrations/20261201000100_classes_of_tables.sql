@@ -68,6 +68,7 @@ create index audit_entry_project on audit_entry (project_id, id desc);
 create index audit_entry_actor on audit_entry (actor_name, id desc);
 create index audit_entry_action on audit_entry (action, id desc);
 create index audit_entry_request on audit_entry (request_id);
+create index audit_entry_at on audit_entry (at desc, id desc);
 
 -- Personal data that an entry only holds a salted digest of. A lawful erasure deletes rows here, and the history stays provable.
 create table audit_private (

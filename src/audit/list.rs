@@ -69,27 +69,39 @@ pub async fn of_records(read: &mut Read, records: &[(&str, i64)], limit: i64) ->
 pub async fn list(read: &mut Read, filter: &EntryFilter, limit: i64) -> Result<Vec<Entry>> {
     let Some(conditions) = Conditions::of(read, filter).await? else { return Ok(Vec::new()) };
     let scope = read.scope().clone();
+    let mut order = " order by e.id desc limit ";
     let mut sql = QueryBuilder::new("");
     sql.push(
         "select e.id, e.at, e.as_of, e.source, e.actor_kind, e.actor_name, e.action, e.object_kind, e.object_id, e.object_name,
                 p.name as project_name, e.reason, e.request_id, e.bytes from ",
     );
-    if scope.all.is_some() {
+    if let Some(actors) = &conditions.actors {
+        // Each actor has an own end of an index: the few entries of one are found without going back through everybody's.
+        sql.push("unnest(").push_bind(actors.clone());
+        sql.push(
+            "::text[]) actor (name) cross join lateral (select * from audit_entry e where e.actor_name = actor.name",
+        );
+        conditions.push(&mut sql);
+        sql.push(order).push_bind(limit).push(") e left join project p on p.id = e.project_id");
+    } else if scope.all.is_some() {
         sql.push("audit_entry e left join project p on p.id = e.project_id where true");
         conditions.push(&mut sql);
+        if conditions.by_time() {
+            order = " order by e.at desc, e.id desc limit ";
+        }
     } else {
         // Each project has its own end of the index; going back through everybody's entries would be slow for the few.
         let projects: Vec<i64> = scope.projects.keys().map(|project| project.0).collect();
         sql.push("((select e.* from unnest(").push_bind(projects);
         sql.push("::bigint[]) scope(id) cross join lateral (select * from audit_entry e where e.project_id = scope.id");
         conditions.push(&mut sql);
-        sql.push(" order by e.id desc limit ").push_bind(limit).push(") e)");
+        sql.push(order).push_bind(limit).push(") e)");
         sql.push(" union all (select * from audit_entry e where e.shared and e.project_id is null");
         conditions.push(&mut sql);
-        sql.push(" order by e.id desc limit ").push_bind(limit).push(")) e");
+        sql.push(order).push_bind(limit).push(")) e");
         sql.push(" left join project p on p.id = e.project_id");
     }
-    sql.push(" order by e.id desc limit ").push_bind(limit);
+    sql.push(order).push_bind(limit);
     // Not kept prepared: a plan for every filter at once would be a poor plan for each.
     let entries = sql.build_query_as().persistent(false).fetch_all(read.connection()).await?;
     named(read, entries).await
@@ -107,6 +119,8 @@ async fn named(read: &mut Read, mut entries: Vec<Entry>) -> Result<Vec<Entry>> {
 /// A filter, ready for SQL.
 struct Conditions<'a> {
     filter: &'a EntryFilter,
+    /// Whether the reader sees the whole history.
+    whole: bool,
     kind: Option<&'a str>,
     actors: Option<Vec<String>>,
     from: Option<chrono::DateTime<chrono::Utc>>,
@@ -129,11 +143,20 @@ impl<'a> Conditions<'a> {
         let day = |date: NaiveDate| dates::local_instant(date, chrono::NaiveTime::MIN, zone);
         Ok(Some(Self {
             filter,
+            whole: read.scope().all.is_some(),
             kind,
             actors,
             from: filter.from.map(day),
             to: filter.to.and_then(|date| date.succ_opt()).map(day),
         }))
+    }
+
+    /// Whether days alone say where in a reader's whole history to look: then it is walked by its times. Numbers grow with time,
+    /// but no condition on one says anything about the other, and all entries since would be gone through.
+    fn by_time(&self) -> bool {
+        let EntryFilter { object, project, request, .. } = self.filter;
+        let days = self.from.is_some() || self.to.is_some();
+        self.whole && days && self.actors.is_none() && object.is_none() && project.is_none() && request.is_none()
     }
 
     fn push(&self, sql: &mut QueryBuilder<Postgres>) {
@@ -149,9 +172,6 @@ impl<'a> Conditions<'a> {
         if let Some(request) = self.filter.request {
             sql.push(" and e.request_id = ").push_bind(request);
         }
-        if let Some(actors) = &self.actors {
-            sql.push(" and e.actor_name = any (").push_bind(actors.clone()).push(")");
-        }
         if let Some(from) = self.from {
             sql.push(" and e.at >= ").push_bind(from);
         }
@@ -159,7 +179,11 @@ impl<'a> Conditions<'a> {
             sql.push(" and e.at < ").push_bind(to);
         }
         if let Some(before) = self.filter.before {
-            sql.push(" and e.id < ").push_bind(before);
+            if self.by_time() {
+                sql.push(" and (e.at, e.id) < (select at, id from audit_entry where id = ").push_bind(before).push(")");
+            } else {
+                sql.push(" and e.id < ").push_bind(before);
+            }
         }
     }
 }

@@ -204,6 +204,31 @@ async fn the_history_of_another_project_is_invisible() {
     }
 }
 
+// case A12: old days are found where they are, page by page.
+#[tokio::test]
+async fn days_of_the_past_are_read_in_pages_newest_first() {
+    let app = TestApp::new().await;
+    for (day, count) in [("2026-03-20", 30), ("2026-03-21", 25), ("2026-03-25", 4)] {
+        app.go_to(day);
+        for n in 0..count {
+            let mut tx = app.write().await;
+            provider::add(&mut tx, format!("{day} {n}").parse().unwrap()).await.unwrap();
+            tx.commit().await.unwrap();
+        }
+    }
+    let browser = reader(&app, Role::Administrator, None).await;
+    let first = browser.get("/history?from=2026-03-20&to=2026-03-22").await;
+    let next = first.attributes("a[rel=next]", "href").remove(0);
+    let second = browser.get(&next).await;
+    let told = [sentences(&first), sentences(&second)].concat();
+    assert_eq!((sentences(&first).len(), told.len()), (50, 55));
+    let newest_first = ["2026-03-21 24", "2026-03-21 0", "2026-03-20 29", "2026-03-20 0"];
+    for (place, name) in [0, 24, 25, 54].into_iter().zip(newest_first) {
+        assert!(told[place].ends_with(name), "{place}: {}", told[place]);
+    }
+    assert!(second.attributes("a[rel=next]", "href").is_empty());
+}
+
 #[tokio::test]
 async fn the_filter_finds_by_person_kind_project_request_and_day() {
     let app = TestApp::new().await;
