@@ -37,8 +37,12 @@ pub async fn serve(options: PgConnectOptions) -> Result<SocketAddr> {
 
 type Answer = Result<Html<String>, StatusCode>;
 
-/// An environment in the list: its number and name, project, provider, tier, owner, last day, quantity.
-type Environment = (i64, String, String, String, String, Option<String>, Option<NaiveDate>, String);
+/// An environment in the list: its number and name, project, provider, tier, owner, last day, quantity, day to give notice by,
+/// price of all units.
+type Environment =
+    (i64, String, String, String, String, Option<String>, Option<NaiveDate>, String, Option<NaiveDate>, Option<String>);
+/// What a list can be filtered by: what it is, its number and name.
+type Choice = (String, i64, String);
 /// A line: its number, period, environment, service, category, billed and effective cost, currency.
 type Line = (i64, NaiveDate, Option<String>, String, String, Option<String>, Option<String>, String);
 /// A sum: currency, billed and effective cost.
@@ -49,10 +53,15 @@ type Sum = (String, String, String);
     ext = "html",
     source = "<!doctype html><title>Environments</title><table>{% for e in rows %}<tr><td><a href=\"/environments/{{ e.0 }}\">\
               {{ e.1 }}</a><td>{{ e.2 }}<td>{{ e.3 }}<td>{{ e.4 }}<td>{% if let Some(owner) = e.5 %}{{ owner }}{% endif %}\
-              <td>{% if let Some(day) = e.6 %}{{ day }}{% endif %}<td>{{ e.7 }}{% endfor %}</table>"
+              <td>{% if let Some(day) = e.6 %}{{ day }}{% endif %}<td>{{ e.7 }}<td>{% if let Some(day) = e.8 %}{{ day }}{% endif %}\
+              <td>{% if let Some(price) = e.9 %}{{ price }}{% endif %}{% endfor %}</table><p>{{ all }}, {{ active }}<form>\
+              {% for c in choices %}<option value=\"{{ c.1 }}\">{{ c.0 }} {{ c.2 }}{% endfor %}</form>"
 )]
 struct EnvironmentsPage {
     rows: Vec<Environment>,
+    choices: Vec<Choice>,
+    all: i64,
+    active: i64,
 }
 
 #[derive(Template)]
@@ -83,14 +92,27 @@ struct EnvironmentPage {
 }
 
 async fn environments(State(pool): State<PgPool>) -> Answer {
+    // What ends soonest first, as on the page.
     let rows = sqlx::query_as(
-        "select e.id, e.name, p.name, v.name, t.name, o.name,
-                (select max(ends_on) from term where environment_id = e.id), e.quantity::text
-         from environment e join project p on p.id = e.project_id join provider v on v.id = e.provider_id
+        "select e.id, e.name, p.name, v.name, t.name, o.name, l.ends_on, e.quantity::text,
+                (select min(due_on) from deadline where environment_id = e.id and kind = 'cancel_by' and closed is null),
+                (select (price * e.quantity)::text from term where environment_id = e.id order by starts_on desc limit 1)
+         from environment e join (select environment_id, max(ends_on) as ends_on from term group by environment_id) l
+         on l.environment_id = e.id join project p on p.id = e.project_id join provider v on v.id = e.provider_id
          join tier t on t.id = e.tier_id left join person o on o.id = e.owner_id
-         where e.status = 'active' order by e.id limit 50",
+         where e.status = 'active' order by l.ends_on, e.id limit 50",
     );
-    shown(&EnvironmentsPage { rows: rows.fetch_all(&pool).await.map_err(failed)? })
+    let counts = "select count(*), count(*) filter (where status = 'active') from environment where status <> 'voided'";
+    let choices = "select 'project', id, name from project union all select 'provider', id, name from provider
+                   union all select 'owner', id, name from person where id in (select owner_id from environment) order by 3";
+    let (rows, counts, choices) = tokio::join!(
+        rows.fetch_all(&pool),
+        sqlx::query_as(counts).fetch_one(&pool),
+        sqlx::query_as(choices).fetch_all(&pool),
+    );
+    let (all, active) = counts.map_err(failed)?;
+    let (rows, choices) = (rows.map_err(failed)?, choices.map_err(failed)?);
+    shown(&EnvironmentsPage { rows, choices, all, active })
 }
 
 async fn ledger(State(pool): State<PgPool>) -> Answer {

@@ -6,7 +6,12 @@ use crate::Bench;
 use crate::program::Program;
 use crate::ratio::{Bound, Ratio};
 
+/// As the ledger's page reads the totals of everything.
 const KEPT: &str =
+    "select concat_ws(' ', period, currency, sum(lines), trim_scale(sum(billed)), trim_scale(sum(effective)))
+     from spend_month_total group by period, currency order by period, currency";
+/// As the pages of environments and projects read theirs.
+const KEPT_BY_ENVIRONMENT: &str =
     "select concat_ws(' ', period, currency, sum(lines), trim_scale(sum(billed)), trim_scale(sum(effective)))
      from spend_month group by period, currency order by period, currency";
 const LINES: &str =
@@ -21,6 +26,10 @@ pub fn time(bench: &Bench) -> Result<Vec<Ratio>> {
         .map(|_| {
             let ((kept, ours), (lines, other)) = (database.ask(KEPT)?, database.ask(LINES)?);
             ensure!(kept == lines, "the sums that are kept are not those of the lines");
+            ensure!(
+                database.ask(KEPT_BY_ENVIRONMENT)?.0 == lines,
+                "the sums of the environments are not those of the lines"
+            );
             Ok((ours, other))
         })
         .collect();
