@@ -67,7 +67,7 @@ async fn the_same_file_gives_the_same_preview_in_every_encoding() {
     assert_eq!(right.form("/imports/environments/confirm").1["encoding"], "gb18030");
     assert_eq!(send(&browser, &right, "/imports/environments/confirm", &[]).await.location(), "/environments");
     let mut read = app.read().await;
-    let rows = roll::list(&mut read, &EnvironmentFilter::default(), 10).await.unwrap();
+    let rows = roll::list(&mut read, &EnvironmentFilter::default(), 10).await.unwrap().rows;
     assert_eq!((rows.len(), rows[0].name.as_str()), (1, "㐀与𠮷"));
 
     let unknown = again(&browser, &seen, &[("encoding", "ebcdic")]).await;
@@ -100,7 +100,7 @@ async fn how_numbers_are_written_is_asked_and_never_guessed() {
         }
     }
     let mut read = app.read().await;
-    let rows = roll::list(&mut read, &EnvironmentFilter::default(), 10).await.unwrap();
+    let rows = roll::list(&mut read, &EnvironmentFilter::default(), 10).await.unwrap().rows;
     assert_eq!(rows[0].price, Some(1000.into()));
 
     let last = format!("{HEAD}\n竹简,微调,苇塘云,H800,3/4/2026,\n");
@@ -126,7 +126,7 @@ async fn doubled_and_unknown_columns_are_chosen_on_the_preview() {
     assert_eq!(said.status, StatusCode::OK);
     assert_eq!(send(&browser, &said, "/imports/environments/confirm", &[]).await.location(), "/environments");
     let mut read = app.read().await;
-    let rows = roll::list(&mut read, &EnvironmentFilter::default(), 10).await.unwrap();
+    let rows = roll::list(&mut read, &EnvironmentFilter::default(), 10).await.unwrap().rows;
     assert_eq!(rows[0].price, Some(7.into()));
 }
 
