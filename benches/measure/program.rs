@@ -68,6 +68,18 @@ impl Program {
         Ok(Self { database: None, address, child, _printed: printed })
     }
 
+    /// Starts it on a database that runs already and is not its own, and waits until it listens; `dir` is for all else.
+    pub fn start_on(database: &str, dir: &Path) -> Result<Self> {
+        let mut command = rentroll();
+        command
+            .arg("serve")
+            .env("DATABASE_URL", database)
+            .env("RENTROLL_DATA_DIR", dir)
+            .env("RENTROLL_LISTEN", "127.0.0.1:0");
+        let (child, printed, address) = spawn(&mut command)?;
+        Ok(Self { database: None, address, child, _printed: printed })
+    }
+
     /// Its server.
     pub fn database(&self) -> Result<&Database> {
         self.database.as_ref().context("it is adopted")
