@@ -15,10 +15,11 @@ use crate::ids::{BindingId, ResourceId};
 use crate::ledger::binding::{self, Binding, NewBinding};
 use crate::ledger::by_amount::ByAmount;
 use crate::ledger::resource::{self, MonthRow, Resource, ResourceFilter, Unplaced, UnplacedSum};
+use crate::locale::Message;
 use crate::table::Format;
 use crate::web::export;
 use crate::web::forms::{Fields, FormState};
-use crate::web::page::{page, page_with, see};
+use crate::web::page::{own_path, page, page_with, see};
 use crate::web::query::Query;
 use crate::web::routes::{Needs, Routes};
 use crate::web::shell::Shell;
@@ -38,6 +39,7 @@ pub(super) fn routes() -> Routes {
         .get("/ledger/unplaced.json", Needs::AllProjects, async |app, shell, query| {
             file(app, shell, query, Format::Json).await
         })
+        .post("/ledger/unplaced/bindings", PLACE, bind_all)
         .get("/resources/{id}", super::READ, show)
         .post("/resources/{id}/bindings", PLACE, bind)
         .post("/resources/{id}/bindings/{binding}/withdraw", PLACE, unbind)
@@ -47,6 +49,7 @@ pub(super) fn routes() -> Routes {
 #[template(path = "ledger/unplaced_list.html")]
 struct UnplacedList {
     shell: Shell,
+    form: FormState,
     filter: ResourceFilter,
     providers: Vec<Provider>,
     environments: Vec<(String, String)>,
@@ -64,6 +67,11 @@ impl UnplacedList {
 
     fn lines(&self, count: i64) -> String {
         self.shell.with("ledger-lines", "n", count)
+    }
+
+    /// Whether it was ticked.
+    fn is_ticked(&self, resource: &Unplaced) -> bool {
+        !self.form.value(&format!("pick-{}", resource.resource().id)).is_empty()
     }
 
     /// How the amounts are sorted, for who does not see it; nothing where they are not.
@@ -90,6 +98,16 @@ impl UnplacedList {
 }
 
 async fn list(State(app): State<App>, shell: Shell, Query(filter): Query<ResourceFilter>) -> Result<Response> {
+    work_list(&app, shell, filter, StatusCode::OK, FormState::new(Fields::new())).await
+}
+
+async fn work_list(
+    app: &App,
+    shell: Shell,
+    filter: ResourceFilter,
+    status: StatusCode,
+    form: FormState,
+) -> Result<Response> {
     super::sees_all(&shell.actor)?;
     let mut read = app.read(&shell.actor).await?;
     let order = filter.clone().unplaced().by_amount()?;
@@ -99,7 +117,7 @@ async fn list(State(app): State<App>, shell: Shell, Query(filter): Query<Resourc
     let environments = super::environments(&mut read, &shell.actor).await?;
     read.end().await?;
     let next = next.map(|(key, place)| shell.onward(key, place));
-    page(&UnplacedList { shell, filter, providers, environments, list, sums, order, next })
+    page_with(status, &UnplacedList { shell, form, filter, providers, environments, list, sums, order, next })
 }
 
 async fn file(
@@ -187,6 +205,49 @@ async fn bind(
             page_with(StatusCode::UNPROCESSABLE_ENTITY, &template)
         }
         Err(error) => Err(error),
+    }
+}
+
+/// Binds the resources that are ticked to one environment, each from the day that its field holds.
+async fn bind_all(State(app): State<App>, shell: Shell, fields: Fields) -> Result<Response> {
+    let bound = async {
+        let all = picked(&fields)?;
+        let submit_id = fields.submit_id()?;
+        let mut tx = app.write(&shell.because(&fields)?).await?;
+        if tx.sent_before(submit_id).await?.is_none() {
+            for new in &all {
+                binding::bind(&mut tx, new).await?;
+            }
+            tx.sent(submit_id, "/ledger/unplaced").await?;
+            tx.commit().await?;
+        }
+        Ok(())
+    };
+    match bound.await {
+        Ok(()) => Ok(see(&shell.base, own_path(fields.get("back")))),
+        Err(Error::Invalid(errors)) => {
+            let form = FormState::again(fields, errors);
+            work_list(&app, shell, ResourceFilter::default(), StatusCode::UNPROCESSABLE_ENTITY, form).await
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What is ticked: fields like `pick-12`, each with the first day.
+fn picked(fields: &Fields) -> Result<Vec<NewBinding>> {
+    let ticked = fields.iter().filter_map(|(name, day)| Some((name.strip_prefix("pick-")?, day)));
+    let all: std::result::Result<Vec<NewBinding>, _> = ticked
+        .map(|(resource, day)| {
+            NewBinding::parse(&|name| match name {
+                "resource" => resource,
+                "starts_on" => day,
+                name => fields.get(name),
+            })
+        })
+        .collect();
+    match all {
+        Ok(all) if all.is_empty() => Err(Error::invalid("", Message::new("unplaced-none-ticked"))),
+        all => Ok(all?),
     }
 }
 

@@ -283,6 +283,11 @@ async fn ledger(story: &Story, path: &str) -> Option<Sent> {
             let typed = [("base", "USD"), ("quote", "CNY"), ("rated_on", "2026-03-02"), ("rate", "7.2")];
             story.change("/rates", path, &typed).await
         }
+        "/ledger/unplaced/bindings" => {
+            let resource = story.resource("i-6").await;
+            let tick = format!("pick-{resource}");
+            story.change("/ledger/unplaced", path, &[("environment", &environment), (&tick, "2026-03-01")]).await
+        }
         "/resources/{id}/bindings" => {
             let page = format!("/resources/{}", story.resource("i-7").await);
             let typed = [("environment", &*environment), ("starts_on", "2026-03-01")];

@@ -49,6 +49,38 @@ async fn of(app: &TestApp, environment: &Environment) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn ticked_resources_are_bound_at_once_each_from_its_first_line() {
+    let (app, one, ..) = story().await;
+    let browser = app.sign_in(Role::Administrator).await;
+    let (list, action) = ("/ledger/unplaced?sort=largest", "/ledger/unplaced/bindings");
+    let environment = one.id.to_string();
+    let form = browser.get(list).await.form(action).1;
+    let none = browser.post(action, &[("submit_id", &form["submit_id"]), ("environment", &environment)]).await;
+    assert_eq!(none.status, axum::http::StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(none.texts(".form-errors p").last().unwrap(), "至少勾选一个资源。");
+
+    let page = browser.get(list).await;
+    let (names, days) = (page.attributes("input[form=assign]", "name"), page.attributes("input[form=assign]", "value"));
+    assert_eq!(days, ["2026-03-10", "2026-03-10"]);
+    let form = page.form(action).1;
+    let typed = [
+        (names[0].as_str(), days[0].as_str()),
+        (&names[1], &days[1]),
+        ("environment", &environment),
+        ("submit_id", &form["submit_id"]),
+        ("back", &form["back"]),
+    ];
+    let bound = browser.post(action, &typed).await;
+    assert_eq!(bound.location(), list, "back to where it was ticked");
+    assert!(unplaced(&app).await.is_empty());
+    assert_eq!(of(&app, &one).await, ["USD 110"]);
+    let entries: Vec<_> = app.history().await.into_iter().filter(|entry| entry.action == "resource.bound").collect();
+    assert_eq!(entries.len(), 2, "an entry each");
+    assert_eq!(entries[0].request_id, entries[1].request_id, "of one request");
+    assert_sums(&app).await;
+}
+
+#[tokio::test]
 async fn a_binding_moves_past_lines_and_places_later_ones() {
     let (app, one, two, machine) = story().await;
     assert_eq!(unplaced(&app).await.len(), 2);
