@@ -82,6 +82,7 @@ cli-job = { $name } (every { $minutes } min): { $why }
     { $last }
 cli-job-never = has not run yet
 cli-job-last = last run { $at }: { $result }
+cli-job-last-as-of = last run { $at }, as of { $date }: { $result }
 cli-job-failed = it failed: { $cause }
 cli-job-ran = { $name }: { $result }
 cli-job-report = looked at { $checked }, called for { $matched }, done { $done }, failed { $failed }
@@ -105,6 +106,7 @@ cli-import-refused = { $rejected ->
     [one] Nothing was changed: something is wrong in 1 of { $read } rows.
    *[other] Nothing was changed: something is wrong in { $rejected } of { $read } rows.
  }
+cli-import-makes = new: { $what }
 cli-import-progress = { $n } rows so far
 cli-bill-total = { $currency }: billed { $billed }, effective { $effective }, list { $list }
 cli-bill-missing = { $n ->

@@ -128,6 +128,7 @@ import-no-rows = There are headings, but no rows below them.
 import-heading-unknown = The heading "{ $heading }" is not known. Known are project, name, provider, tier, scenario, owner, checker, starts_on, ends_on, cycle, renewal, notice, quantity, price, currency, labels, status, priority, watchers and steps.
 import-heading-twice = The heading "{ $heading }" stands for a column that is there already. Choose above which of the two it is, or keep one of them in the file.
 import-heading-missing = The column { $heading } is missing; without it there is no environment.
+import-row-short = This row has { $cells } cells where the headings have { $headings }: it is cut off, or a mark between cells is missing.
 import-cell-without-heading = Something stands in column { $column }, which has no heading.
 import-ended-without-end = An ended environment needs the last day of its term.
 import-rows-disagree = Row { $row } says "{ $value }" of the same environment; the rows of one environment must agree.
@@ -258,6 +259,7 @@ import-nothing-saved = { $bad ->
     [one] 1 row needs
    *[other] { $bad } rows need
  } a change; nothing was saved.
+import-unread = Nothing was written.
 import-nothing-new = Everything in this file is in the ledger already.
 import-row = Row
 import-column = Column

@@ -75,6 +75,7 @@ cli-job = { $name }（每 { $minutes } 分钟）：{ $why }
     { $last }
 cli-job-never = 还没有运行过
 cli-job-last = 上次运行 { $at }：{ $result }
+cli-job-last-as-of = 上次运行 { $at }，按 { $date } 运行：{ $result }
 cli-job-failed = 没有成功：{ $cause }
 cli-job-ran = { $name }：{ $result }
 cli-job-report = 看了 { $checked } 项，要办 { $matched } 项，办了 { $done } 项，没办成 { $failed } 项
@@ -89,6 +90,7 @@ cli-cell-error = 第 { $row } 行“{ $column }”写的是“{ $value }”：{ 
 cli-imported = 读了 { $read } 行：新增 { $new } 行，已有 { $known } 行
 cli-would-import = 读了 { $read } 行，什么都没有改动：会新增 { $new } 行，已有 { $known } 行
 cli-import-refused = 什么都没有改动：{ $read } 行里有 { $rejected } 行不对。
+cli-import-makes = 会新建：{ $what }
 cli-import-progress = 已读 { $n } 行
 cli-bill-total = { $currency }：应付 { $billed }，摊销 { $effective }，原价 { $list }
 cli-bill-missing = 台账里同一账期还有 { $n } 行不在文件里，都保留

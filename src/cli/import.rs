@@ -194,6 +194,8 @@ async fn import_environments(
         .iter()
         .map(|error| row_error(count(error.row), &error.column, &error.value, error.message.clone()))
         .collect();
+    // A typed name that is new makes a record: whoever mistyped it sees it here.
+    lines.extend(summary.missing.lines().into_iter().map(|what| Message::new("cli-import-makes").with("what", what)));
     let counts =
         Counts { read: count(summary.rows_read), new: count(summary.rows_new), known: count(summary.rows_known) };
     lines.push(counts.words(summary.is_right(), count(summary.rows_rejected), dry_run));

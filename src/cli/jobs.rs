@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::config::Config;
 use crate::dates::{self, Zone};
 use crate::error::{Error, Result};
-use crate::jobs::{self, Job, JobRun, RunReport, SKIPPED};
+use crate::jobs::{self, Job, JobRun, RunFilter, RunReport, SKIPPED};
 use crate::locale::Message;
 use crate::postgres::os_user;
 
@@ -53,7 +53,8 @@ async fn list(app: &App) -> Result<Report> {
     let zone = read.organisation().zone;
     let (mut listed, mut lines) = (Vec::new(), Vec::new());
     for job in jobs::JOBS {
-        let last = jobs::last(read.connection(), job.name).await?;
+        let filter = RunFilter { job: Some(job.name.to_owned()), ..RunFilter::default() };
+        let last = jobs::list(&mut read, &filter, 1).await?.pop();
         lines.push(
             Message::new("cli-job")
                 .with("name", job.name)
@@ -75,15 +76,15 @@ fn last_words(last: Option<&JobRun>, zone: Zone) -> Message {
         Some(cause) => Message::new("cli-job-failed").with("cause", cause),
         None => report_words(&run.report),
     };
-    Message::new("cli-job-last")
-        .with(
-            "at",
-            run.finished_at
-                .unwrap_or(run.started_at)
-                .with_timezone(&zone.0)
-                .to_rfc3339_opts(SecondsFormat::Secs, false),
-        )
-        .with("result", result)
+    let last = match run.as_of {
+        Some(day) => Message::new("cli-job-last-as-of").with("date", day),
+        None => Message::new("cli-job-last"),
+    };
+    last.with(
+        "at",
+        run.finished_at.unwrap_or(run.started_at).with_timezone(&zone.0).to_rfc3339_opts(SecondsFormat::Secs, false),
+    )
+    .with("result", result)
 }
 
 fn last_json(run: &JobRun) -> Value {

@@ -110,11 +110,20 @@ impl TermRow {
             Name::Priority => word(self.priority.words()),
             Name::StartsOn => self.starts_on.into(),
             Name::EndsOn => self.ends_on.into(),
-            Name::Quantity => self.quantity.into(),
-            Name::Price => self.price.into(),
+            Name::Quantity => clear(self.quantity).into(),
+            Name::Price => self.price.map(clear).into(),
             _ => Some(self.value(column)).filter(|value| !value.is_empty()).into(),
         }
     }
+}
+
+/// A number as the import reads it without a question: 2.125 could be two thousand too, 2.1250 cannot.
+fn clear(number: Decimal) -> Decimal {
+    let mut number = number.normalize();
+    if number.scale() == 3 {
+        number.rescale(4);
+    }
+    number
 }
 
 macro_rules! select_term_row {

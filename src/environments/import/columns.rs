@@ -82,6 +82,11 @@ impl Column {
         }
     }
 
+    /// Its name in both languages, for who has to write the heading.
+    pub fn both_names(self) -> String {
+        format!("{} / {}", self.name(), self.chinese()[0])
+    }
+
     /// The Chinese headings: the contract's first, then the pages' own words.
     const fn chinese(self) -> &'static [&'static str] {
         match self {

@@ -256,7 +256,7 @@ fn find_columns(headings: &Record, parsed: &mut Parsed) -> (HashMap<Column, usiz
         }
     }
     for column in Column::REQUIRED.into_iter().filter(|column| !columns.contains_key(column)) {
-        let message = Message::new("import-heading-missing").with("heading", column.name());
+        let message = Message::new("import-heading-missing").with("heading", column.both_names());
         let name = column.name().to_owned();
         errors.push(RowError { row: headings.row, column: name, value: String::new(), message });
     }
@@ -315,6 +315,11 @@ fn read_row(record: &Record, columns: &HashMap<Column, usize>, left_out: &BTreeS
         }
     }
     let known: BTreeSet<usize> = columns.values().chain(left_out).copied().collect();
+    let headings = known.last().map_or(0, |last| last + 1);
+    if record.cells.len() < headings {
+        let message = Message::new("import-row-short").with("cells", record.cells.len()).with("headings", headings);
+        errors.add("", message);
+    }
     let beyond = record.cells.iter().enumerate().find(|(at, cell)| !known.contains(at) && !cell.trim().is_empty());
     if let Some((at, _)) = beyond {
         errors.add((at + 1).to_string(), Message::new("import-cell-without-heading").with("column", at + 1));
@@ -408,6 +413,14 @@ mod tests {
         assert_eq!(errors(HEAD), [(1, String::new(), "import-no-rows")]);
         assert_eq!(errors(""), [(1, String::new(), "import-empty")]);
         assert_eq!(errors("  \n\n"), [(1, String::new(), "import-empty")]);
+    }
+
+    // What a row lost at its end is not read as empty.
+    #[test]
+    fn a_row_that_is_cut_off_is_an_error() {
+        let text =
+            format!("{HEAD},quantity,notice,,\n竹简,甲,苇塘云,H800,2026-01-01,4,0\n竹简,乙,苇塘云,H800,2026-01-01,4\n");
+        assert_eq!(errors(&text), [(3, String::new(), "import-row-short")]);
     }
 
     // case I12

@@ -135,7 +135,8 @@ async fn states_and_deadlines_follow_from_the_file() {
 #[tokio::test]
 async fn the_file_of_terms_goes_back_in() {
     let app = TestApp::new().await;
-    run(&app, FILE).await;
+    // A number that can be read in two ways is asked about; our own file asks nothing.
+    run(&app, &FILE.replacen("61000", "2.1250", 1)).await;
     for format in [Format::CsvPlain, Format::Csv] {
         let file = exported(&app, format).await;
         let known = run(&app, &file).await;

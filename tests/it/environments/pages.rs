@@ -508,7 +508,10 @@ async fn a_file_is_looked_at_before_it_is_written() {
     let seen = browser.upload("/imports/environments", &[], ("file", "C:\\表\\环境.csv", good.as_bytes())).await;
     assert_eq!(seen.status, StatusCode::OK);
     assert_eq!(seen.texts("h1"), ["环境.csv"]);
-    assert_eq!(seen.rows("table.rows"), [["2", "new", "竹简", "预训练", "苇塘云 · H800", "2026-01-01", "2026-03-31"]]);
+    assert_eq!(
+        seen.rows("table.rows"),
+        [["2", "new", "竹简", "预训练", "苇塘云 · H800", "2026-01-01", "2026-03-31", "1", "unknown", ""]]
+    );
     assert_eq!(seen.texts(".notice li").len(), 3);
     assert!(!app.actions().await.contains(&"environment.opened".to_owned()));
     let (_, fields) = seen.form("/imports/environments/confirm");
