@@ -201,8 +201,8 @@ async fn stretches(
     builder.push(
         ") and rated_on between (select min(charged_on) from day) and (select max(charged_on) from day)
          )
-         select day.currency, count(*) as days, min(charged_on) as first, max(charged_on) as last, sum(billed) as billed,
-                sum(effective) as effective
+         select day.currency, sum(lines)::bigint as lines, count(*) as days, min(charged_on) as first,
+                max(charged_on) as last, sum(billed) as billed, sum(effective) as effective
          from day cross join step
          group by day.currency, width_bucket(charged_on, coalesce(step.days, '{}')) order by day.currency, first",
     );

@@ -142,7 +142,8 @@ async fn address(app: &TestApp, route: &Route, [bill, rates]: &[String; 2]) -> S
     let id: String = sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_one(&mut superuser).await.unwrap();
     // A preview is asked for with the name of the file.
     let hash = if route.path.contains("rates") { rates } else { bill };
-    let path = route.path.replace("{id}", &id).replace("{sha256}", &format!("{hash}?name=f.csv&provider=R"));
+    let of = if route.path.contains("rates") { "" } else { "&provider=R" };
+    let path = route.path.replace("{id}", &id).replace("{sha256}", &format!("{hash}?name=f.csv{of}"));
     path.replace("{binding}", "1").replace("{member}", "1")
 }
 

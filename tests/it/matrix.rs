@@ -180,7 +180,8 @@ fn address(route: &Route, records: &Records) -> String {
     };
     let id = records.get(kind).cloned().unwrap_or_default();
     let path = route.path.replace("{id}", &id).replace("{binding}", &records["binding"]);
-    let path = path.replace("{sha256}", &format!("{id}?name=f.csv&provider=R")).replace("{member}", &records["member"]);
+    let of = if path.contains("rates") { "" } else { "&provider=R" };
+    let path = path.replace("{sha256}", &format!("{id}?name=f.csv{of}")).replace("{member}", &records["member"]);
     assert!(!path.contains('{') && (!route.path.contains('{') || !id.is_empty()), "no record for {}", route.path);
     path
 }

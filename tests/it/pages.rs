@@ -339,7 +339,7 @@ async fn an_empty_overview_says_where_to_begin_and_a_viewer_is_not_offered_it() 
     assert_eq!(page.texts(".empty li a"), ["登记环境", "导入环境表", "导入账单"]);
     let (_, page) = overview(&app, Role::Auditor).await;
     assert_eq!(page.texts(".empty li a"), Vec::<String>::new());
-    assert!(page.texts(".empty")[0].contains("找项目的操作员或管理员"));
+    assert!(page.texts(".empty")[0].contains("找项目的经办或管理员"));
 }
 
 // case P03: the numbers of a reader without projects are not those of the house.

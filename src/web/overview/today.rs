@@ -260,7 +260,7 @@ pub(super) struct Run {
 pub(super) async fn state(read: &mut Read) -> Result<State> {
     let row = sqlx::query!(
         r#"select exists (select 1 from environment) as "environments!", exists (select 1 from spend_month) as "spend!",
-                  run.finished_at as "at?", run.checked as "checked?", run.done as "sent?", run.failed as "failed?", run.error
+                  coalesce(run.finished_at, run.started_at) as "at?", run.checked as "checked?", run.done as "sent?", run.failed as "failed?", run.error
            from (values (1)) one (row)
            left join lateral (select * from job_run where job = 'reminders' and as_of is null order by id desc limit 1) run on true"#,
     )

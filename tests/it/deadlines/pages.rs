@@ -174,7 +174,7 @@ async fn the_page_of_runs_says_what_each_did_and_left() {
     sql(&app, "insert into job_run (job, started_at, worker, error) values ('sweep', '2026-03-16T00:31:00Z', 'a:1', 'disk full')").await;
     let browser = app.sign_in(Role::Administrator).await;
     let rows = browser.get("/jobs").await.rows("table.runs");
-    assert_eq!(column(&rows, 1), ["sweep", "reminders", "reminders"]);
+    assert_eq!(column(&rows, 1), ["定期清理", "到期提醒", "到期提醒"]);
     assert_eq!(rows[0][7], "失败 disk full");
     assert!(rows[1][0].ends_with("按 2026-03-24 运行"), "{}", rows[1][0]);
     assert_eq!(rows[1][2..7], ["1", "1", "2", "2", "0"].map(str::to_owned));

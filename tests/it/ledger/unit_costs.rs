@@ -153,7 +153,7 @@ async fn the_list_its_file_and_the_page_of_the_environment_say_the_same() {
         ("2026-01".to_owned(), "CNY 0.00".to_owned()),
     ];
     assert_eq!(per_unit, expected);
-    assert_eq!(listed[0][1..6].join("|"), "竹简-预训练|CNY 300.00|CNY 0.00 另有 1 条未知|CNY 300.00|4 次");
+    assert_eq!(listed[0][1..6].join("|"), "竹简-预训练|CNY 300.00|CNY 未知|CNY 300.00|4 次");
 
     let files = page.attributes(".exports a", "href");
     let file = csv_rows(&browser.get(&files[0]).await);

@@ -35,13 +35,13 @@ fn page(source: &str) -> String {
     for line in source.lines() {
         if let Some(heading) = line.strip_prefix("// ---- ") {
             let heading = heading.trim_end_matches('-').trim();
-            page += &format!("\n## {heading}\n\n| limit | value | what and why |\n|---|---|---|\n");
+            page.extend(["\n## ", heading, "\n\n| limit | value | what and why |\n|---|---|---|\n"]);
         } else if let Some(words) = line.strip_prefix("/// ") {
             reason.push(words);
         } else if let Some((name, value)) = line.strip_prefix("pub const ").and_then(|rest| rest.split_once(" = ")) {
             let name = name.split_once(':').expect("a type").0;
             let value = in_words(value.trim_end_matches(';'));
-            page += &format!("| `{name}` | {value} | {} |\n", reason.join(" "));
+            page.extend(["| `", name, "` | ", &value, " | ", &reason.join(" "), " |\n"]);
             reason.clear();
         }
     }
