@@ -22,6 +22,7 @@ error-method = This address does not take that kind of request
 error-unsigned = Sign in first
 error-origin = This request did not come from a page of Rentroll and was refused
 error-form-size = This is larger than a form may be.
+error-form-large = What was typed is too long for one form.
 error-form-type = A form of this kind cannot be read here.
 error-submit-id = The form is incomplete; open the page again.
 error-version = The form is incomplete; open the page again.

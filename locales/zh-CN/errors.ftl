@@ -22,6 +22,7 @@ error-method = 这个地址不接受这种请求
 error-unsigned = 请先登录
 error-origin = 这个请求不是从本系统的页面发出的，已拒绝
 error-form-size = 内容超过了表单允许的大小。
+error-form-large = 填写的内容太长，一张表单放不下。
 error-form-type = 这里读不了这种表单。
 error-submit-id = 表单不完整，重新打开页面。
 error-version = 表单不完整，重新打开页面。

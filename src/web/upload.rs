@@ -79,6 +79,8 @@ impl Arriving {
             }
             content.write_all(&chunk).await.context("cannot write an upload to its temporary file")?;
         }
+        // The last write ends in the background: a full disk is told here.
+        content.flush().await.context("cannot write an upload to its temporary file")?;
         Ok(Self { name, content, size })
     }
 
@@ -94,6 +96,9 @@ async fn whole(mut content: tokio::fs::File, size: u64) -> io::Result<Bytes> {
     content.rewind().await?;
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
     content.read_to_end(&mut bytes).await?;
+    if bytes.len() as u64 != size {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
     Ok(bytes.into())
 }
 
@@ -106,24 +111,29 @@ impl<S: Send + Sync> FromRequest<S> for Upload {
 }
 
 async fn read_within<S: Send + Sync>(most: Duration, request: Request, state: &S) -> Result<Upload> {
-    let read = tokio::time::timeout(most, read(request, state)).await;
-    read.unwrap_or_else(|_| {
+    let Ok(read) = tokio::time::timeout(most, read(request, state)).await else {
         let limit = Message::new("upload-too-slow").with("seconds", most.as_secs().to_string());
-        Err(Error::invalid("file", limit))
-    })
+        return Err(Error::invalid("file", limit));
+    };
+    let (mut upload, chosen) = read?;
+    // What waits for others is not the sender's time.
+    if let Some(file) = chosen {
+        upload.file = Some(file.arrived().await?);
+    }
+    Ok(upload)
 }
 
-async fn read<S: Send + Sync>(mut request: Request, state: &S) -> Result<Upload> {
+async fn read<S: Send + Sync>(mut request: Request, state: &S) -> Result<(Upload, Option<Arriving>)> {
     let kind = request.headers().get(header::CONTENT_TYPE);
     if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"multipart/form-data")) {
-        return Ok(Upload { fields: Fields::from_request(request, state).await?, file: None });
+        return Ok((Upload { fields: Fields::from_request(request, state).await?, file: None }, None));
     }
     let most = usize::try_from(limits::UPLOAD_BYTES).unwrap_or(usize::MAX);
     DefaultBodyLimit::max(most + limits::FORM_BYTES).apply(&mut request);
     let mut parts = Multipart::from_request(request, state)
         .await
         .map_err(|_| Error::invalid("", Message::new("error-form-type")))?;
-    let (mut upload, mut chosen) = (Upload::default(), None);
+    let (mut upload, mut chosen, mut room) = (Upload::default(), None, limits::FORM_BYTES);
     while let Some(part) = parts.next_field().await.map_err(|error| unreadable(&error))? {
         let name = part.name().unwrap_or_default().to_owned();
         if let Some(file_name) = part.file_name() {
@@ -134,14 +144,21 @@ async fn read<S: Send + Sync>(mut request: Request, state: &S) -> Result<Upload>
                 chosen = Some(file);
             }
         } else {
-            let value = part.text().await.map_err(|error| unreadable(&error))?;
+            let value = text(part, &mut room).await?;
             upload.fields = upload.fields.with(&name, value);
         }
     }
-    if let Some(file) = chosen {
-        upload.file = Some(file.arrived().await?);
+    Ok((upload, chosen))
+}
+
+/// A field that is no file; all of a form's together are as long as a form without files may be.
+async fn text(mut part: Field<'_>, room: &mut usize) -> Result<String> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = part.chunk().await.map_err(|error| unreadable(&error))? {
+        *room = room.checked_sub(chunk.len()).ok_or_else(|| Error::invalid("", Message::new("error-form-large")))?;
+        bytes.extend_from_slice(&chunk);
     }
-    Ok(upload)
+    String::from_utf8(bytes).map_err(|_| Error::invalid("", Message::new("error-form-type")))
 }
 
 #[cfg(test)]
@@ -174,6 +191,19 @@ mod tests {
         let upload = read_within(limits::UPLOAD_TIME, form(&[b"a,b\r\n", b"1,2\r\n"], true), &()).await.unwrap();
         let file = upload.file().unwrap();
         assert_eq!((file.name.as_str(), file.bytes.as_ref()), ("b.csv", b"a,b\r\n1,2\r\n".as_slice()));
+    }
+
+    #[tokio::test]
+    async fn a_field_that_is_no_file_is_as_short_as_in_any_form() {
+        static LONG: [u8; limits::FORM_BYTES + 1] = [b'a'; limits::FORM_BYTES + 1];
+        let head = b"--x\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\n".as_slice();
+        let pieces = stream::iter([head, &LONG, b"\r\n--x--\r\n"]).map(|it| Ok::<_, io::Error>(Bytes::from_static(it)));
+        let request = Request::builder()
+            .header(header::CONTENT_TYPE, "multipart/form-data; boundary=x")
+            .body(Body::from_stream(pieces))
+            .unwrap();
+        let refused = read_within(limits::UPLOAD_TIME, request, &()).await.unwrap_err();
+        assert!(format!("{refused:?}").contains("error-form-large"), "{refused:?}");
     }
 
     // Check C41: whoever sends a file slower than can be waited for is told so.
