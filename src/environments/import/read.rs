@@ -190,6 +190,7 @@ fn records(text: &str, delimiter: u8) -> Result<Vec<Record>, usize> {
     let mut reader =
         csv::ReaderBuilder::new().delimiter(delimiter).has_headers(false).flexible(true).from_reader(text.as_bytes());
     let (mut records, mut record, mut breaks_inside) = (Vec::new(), csv::StringRecord::new(), 0);
+    let mut last = (0, 1);
     while reader.read_record(&mut record).map_err(|_| records.len() + 1)? {
         // The reader says the line on which it began to look; blank lines before the record are passed over.
         let position = record.position().expect("a record that was read has a position");
@@ -200,11 +201,14 @@ fn records(text: &str, delimiter: u8) -> Result<Vec<Record>, usize> {
         if record.iter().any(|cell| cell.len() > limits::IMPORT_CELL_BYTES) || record.len() > limits::IMPORT_COLUMNS {
             return Err(row);
         }
+        last = (from, row);
         if record.iter().any(|cell| !cell.trim().is_empty()) {
             records.push(Record { row, cells: record.iter().map(|cell| unguarded(cell).to_owned()).collect() });
         }
     }
-    Ok(records)
+    // The reader takes a quotation mark that is not closed for closed where the file ends.
+    let (from, row) = last;
+    if text[from..].matches('"').count() % 2 == 1 { Err(row) } else { Ok(records) }
 }
 
 /// The mark between cells: the one that makes the most known headings.
@@ -413,6 +417,14 @@ mod tests {
         assert_eq!(errors(HEAD), [(1, String::new(), "import-no-rows")]);
         assert_eq!(errors(""), [(1, String::new(), "import-empty")]);
         assert_eq!(errors("  \n\n"), [(1, String::new(), "import-empty")]);
+    }
+
+    #[test]
+    fn a_file_that_ends_inside_quotation_marks_is_broken() {
+        let text =
+            format!("{HEAD},labels\n竹简,甲,苇塘云,H800,2026-01-01,\n竹简,乙,苇塘云,H800,2026-01-01,\"team=llm;use=tr");
+        assert_eq!(errors(&text), [(3, String::new(), "import-broken")]);
+        assert_eq!(errors(&format!("{text}\"\n")), []);
     }
 
     // What a row lost at its end is not read as empty.
