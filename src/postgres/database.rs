@@ -122,7 +122,9 @@ pub async fn pool(options: &PgConnectOptions, connections: u32) -> Result<PgPool
                 if taken.idle_for < limits::TRUSTED_IDLE_TIME {
                     return Ok(true);
                 }
-                Ok(connection.ping().await.is_ok())
+                // An error, so that a broken one is dropped and not closed politely, which waits for an answer.
+                connection.ping().await?;
+                Ok(true)
             })
         })
         .after_connect(|connection, _| {
