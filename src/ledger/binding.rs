@@ -1,6 +1,8 @@
 //! Which environment a resource belongs to, from when to when (last day included). Past lines follow at once: their placement
 //! is the one thing of a line that may change, and their sums move in the same transaction.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::Serialize;
 use serde_json::json;
@@ -132,6 +134,25 @@ pub async fn bind(tx: &mut Tx, new: &NewBinding) -> Result<Binding> {
     let lines = rollup::move_lines(tx, move_of(&binding, None, place)).await?;
     record(tx, "resource.bound", &resource, &binding, lines).await?;
     Ok(binding)
+}
+
+/// Binds several resources to one environment. What is locked is locked in one order, so that two who do so at once wait for one
+/// another and no more.
+pub async fn bind_all(tx: &mut Tx, all: &[NewBinding]) -> Result<()> {
+    tx.allow(Permission::Unplaced, None)?;
+    let mut providers = BTreeSet::new();
+    for new in all {
+        environment::hold(tx, new.environment, "error-environment-choose").await?;
+        providers.insert(resource::get(tx.connection(), new.resource).await?.provider_id);
+    }
+    tx.take_time().await?;
+    for provider in providers {
+        resource::lock_provider(tx, provider).await?;
+    }
+    for new in all {
+        bind(tx, new).await?;
+    }
+    Ok(())
 }
 
 /// Takes a binding back: its lines are unplaced again, and can be bound elsewhere. `version` is the one it was seen in.

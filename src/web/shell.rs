@@ -104,6 +104,14 @@ impl Shell {
         }
     }
 
+    /// The same on another page, for an answer that shows that page again.
+    #[must_use]
+    pub fn at(mut self, path: &str, query: &str) -> Self {
+        path.clone_into(&mut self.path);
+        query.clone_into(&mut self.query);
+        self
+    }
+
     /// The address of a page: every link goes through here, so that a sub-path always holds.
     pub fn href(&self, path: &str) -> String {
         format!("{}{path}", self.base)

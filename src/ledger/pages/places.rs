@@ -20,7 +20,7 @@ use crate::table::Format;
 use crate::web::export;
 use crate::web::forms::{Fields, FormState};
 use crate::web::page::{own_path, page, page_with, see};
-use crate::web::query::Query;
+use crate::web::query::{self, Query};
 use crate::web::routes::{Needs, Routes};
 use crate::web::shell::Shell;
 
@@ -215,9 +215,7 @@ async fn bind_all(State(app): State<App>, shell: Shell, fields: Fields) -> Resul
         let submit_id = fields.submit_id()?;
         let mut tx = app.write(&shell.because(&fields)?).await?;
         if tx.sent_before(submit_id).await?.is_none() {
-            for new in &all {
-                binding::bind(&mut tx, new).await?;
-            }
+            binding::bind_all(&mut tx, &all).await?;
             tx.sent(submit_id, "/ledger/unplaced").await?;
             tx.commit().await?;
         }
@@ -226,8 +224,12 @@ async fn bind_all(State(app): State<App>, shell: Shell, fields: Fields) -> Resul
     match bound.await {
         Ok(()) => Ok(see(&shell.base, own_path(fields.get("back")))),
         Err(Error::Invalid(errors)) => {
+            // The list as it was, with what was ticked.
+            let asked = own_path(fields.get("back")).split_once('?').map_or("", |(_, query)| query).to_owned();
+            let pairs = url::form_urlencoded::parse(asked.as_bytes()).into_owned().collect();
+            let (filter, shell) = (query::from_pairs(pairs)?, shell.at("/ledger/unplaced", &asked));
             let form = FormState::again(fields, errors);
-            work_list(&app, shell, ResourceFilter::default(), StatusCode::UNPROCESSABLE_ENTITY, form).await
+            work_list(&app, shell, filter, StatusCode::UNPROCESSABLE_ENTITY, form).await
         }
         Err(error) => Err(error),
     }

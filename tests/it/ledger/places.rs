@@ -55,8 +55,10 @@ async fn ticked_resources_are_bound_at_once_each_from_its_first_line() {
     let (list, action) = ("/ledger/unplaced?sort=largest", "/ledger/unplaced/bindings");
     let environment = one.id.to_string();
     let form = browser.get(list).await.form(action).1;
-    let none = browser.post(action, &[("submit_id", &form["submit_id"]), ("environment", &environment)]).await;
+    let typed = [("submit_id", form["submit_id"].as_str()), ("environment", &environment), ("back", &form["back"])];
+    let none = browser.post(action, &typed).await;
     assert_eq!(none.status, axum::http::StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(none.form(action).1["back"], list, "the list as it was");
     assert_eq!(none.texts(".form-errors p").last().unwrap(), "至少勾选一个资源。");
 
     let page = browser.get(list).await;
