@@ -117,9 +117,9 @@ impl CurrencyTotal {
         money::display(amount, &self.currency)
     }
 
-    /// Whether anything is in a sum that lacks so many entries: the sum of nothing is not zero.
-    pub const fn is_known(&self, unknown: i64) -> bool {
-        unknown < self.lines
+    /// Whether a sum that lacks so many entries is one: the sum of nothing is not zero, nor is what was entered and taken back.
+    pub fn is_known(&self, sum: &Sum, unknown: &i64) -> bool {
+        *unknown == 0 || !sum.is_zero()
     }
 }
 

@@ -52,7 +52,7 @@ fn line(shell: &Shell, row: &UnitCostRow) -> UnitCostLine {
             match unknown {
                 0 => amount,
                 // Nothing is known: the sum of nothing is not zero.
-                _ if !total.is_known(unknown) => format!("{} {}", total.currency, shell.text("ledger-unknown")),
+                _ if !total.is_known(sum, &unknown) => format!("{} {}", total.currency, shell.text("ledger-unknown")),
                 _ => format!("{amount} {}", shell.with("ledger-and-unknown", "n", unknown)),
             }
         };
