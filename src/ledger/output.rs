@@ -325,7 +325,7 @@ fn trimmed(text: Option<&String>) -> Option<&str> {
 pub async fn list(read: &mut Read, filter: &OutputFilter, limit: i64) -> Result<Vec<OutputEntry>> {
     let chosen = Chosen::of(filter)?;
     let entries = select_output!(
-        "where ($1::text is null or p.name = $1 or p.id = $2) and ($3::text is null or e.name = $3 or e.id = $4)
+        "where ($1::text is null or app_name_key(p.name) = app_name_key($1) or p.id = $2) and ($3::text is null or e.name = $3 or e.id = $4)
            and ($5::text is null or o.scenario = $5) and ($6::date is null or o.period >= $6)
            and ($7::date is null or o.period <= $7) and ($8::text is null or o.unit = $8)
            and ($9::date is null or (o.period, o.id) < ($9, $10::bigint))
@@ -368,7 +368,7 @@ pub async fn totals(read: &mut Read, filter: &OutputFilter) -> Result<Vec<UnitTo
         UnitTotal,
         r#"select o.unit, sum(o.quantity) as "quantity!: Sum"
            from output_entry o join project p on p.id = o.project_id join environment e on e.id = o.environment_id
-           where ($1::text is null or p.name = $1 or p.id = $2) and ($3::text is null or e.name = $3 or e.id = $4)
+           where ($1::text is null or app_name_key(p.name) = app_name_key($1) or p.id = $2) and ($3::text is null or e.name = $3 or e.id = $4)
              and ($5::text is null or o.scenario = $5) and ($6::date is null or o.period >= $6)
              and ($7::date is null or o.period <= $7) and ($8::text is null or o.unit = $8)
            group by o.unit order by o.unit"#,
