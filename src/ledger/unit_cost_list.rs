@@ -13,7 +13,7 @@ use crate::dates::Period;
 use crate::environments::scenario::Scenario;
 use crate::error::Result;
 use crate::ids::{EnvironmentId, ProjectId};
-use crate::ledger::exchange_rate::{self, Rates};
+use crate::ledger::exchange_rate::Rates;
 use crate::ledger::filter::{self, Chosen, SpendFilter, parsed};
 use crate::ledger::output::UnitTotal;
 use crate::ledger::total::{self, CurrencyTotal, Stretch, Totals};
@@ -231,7 +231,6 @@ async fn months(read: &mut Read, by: Group, chosen: &Chosen, ids: &[i64]) -> Res
     let house = read.organisation().currency.clone();
     let mut months = Months::new();
     let mut builder = begin(
-        "select ",
         by,
         "e.scenario",
         ", t.currency, sum(t.lines)::bigint as lines, sum(t.list) as list,
@@ -248,31 +247,18 @@ async fn months(read: &mut Read, by: Group, chosen: &Chosen, ids: &[i64]) -> Res
     for row in found {
         months.entry(row.place()).or_default().currencies.push(row.it);
     }
-    let mut builder =
-        begin("select ", by, "t.scenario", ", t.unit, sum(t.quantity) as quantity from output_entry t", chosen, ids);
+    let mut builder = begin(by, "t.scenario", ", t.unit, sum(t.quantity) as quantity from output_entry t", chosen, ids);
     builder.push(" group by 1, 2, 3 order by 3");
     let found: Vec<Of<UnitTotal>> = builder.build_query_as().fetch_all(read.connection()).await?;
     for row in found {
         months.entry(row.place()).or_default().outputs.push(row.it);
     }
     if foreign {
-        // Day by day, then from one day on which a rate changes to the next: what is converted does not grow with the days.
-        let head = "select key, period, currency, min(charged_on) as first, max(charged_on) as last, count(*) as days,
-             sum(lines)::bigint as lines, sum(billed) as billed, sum(effective) as effective from (select ";
-        let what =
-            ", t.currency, t.charged_on, sum(t.lines) as lines, sum(t.billed) as billed, sum(t.effective) as effective
-             from spend_day t";
-        let mut builder = begin(head, by, "e.scenario", what, chosen, ids);
+        let what = ", t.currency, t.charged_on as first, t.charged_on as last, 1::bigint as days,
+             sum(t.lines)::bigint as lines, sum(t.billed) as billed, sum(t.effective) as effective from spend_day t";
+        let mut builder = begin(by, "e.scenario", what, chosen, ids);
         builder.push(" and t.currency <> ").push_bind(house.as_str());
-        builder.push(
-            " group by 1, 2, 3, 4 having sum(t.lines) <> 0) day
-             group by key, period, currency, width_bucket(charged_on, coalesce(
-                 (select array_agg(distinct rated_on order by rated_on) from exchange_rate where base = any(",
-        );
-        let currencies = months.values().flat_map(|month| &month.currencies).map(|total| &total.currency);
-        let codes = exchange_rate::codes(currencies, &house);
-        builder.push_bind(codes.clone()).push(") and quote = any(").push_bind(codes);
-        builder.push(")), '{}')) order by currency, first");
+        builder.push(" group by 1, 2, 3, 4 having sum(t.lines) <> 0 order by 3, 4");
         let found: Vec<Of<Stretch>> = builder.build_query_as().fetch_all(read.connection()).await?;
         for row in found {
             months.entry(row.place()).or_default().days.push(row.it);
@@ -284,14 +270,13 @@ async fn months(read: &mut Read, by: Group, chosen: &Chosen, ids: &[i64]) -> Res
 
 /// A query of kept sums by group and month, up to its conditions.
 fn begin(
-    head: &'static str,
     by: Group,
     scenario_of: &'static str,
     what: &'static str,
     chosen: &Chosen,
     ids: &[i64],
 ) -> QueryBuilder<Postgres> {
-    let mut builder = QueryBuilder::new(head);
+    let mut builder = QueryBuilder::new("select ");
     by.push_key(&mut builder, scenario_of);
     builder.push(" as key, t.period").push(what).push(" join environment e on e.id = t.environment_id where ");
     by.push_key(&mut builder, scenario_of);
